@@ -157,7 +157,7 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
     t.equal(await steps.getByRole('link').count(), 3)
     for (const name of ['Open it on your phone', 'Let your family in'])
       t.equal(await steps.getByRole('link', { name }).count(), 0, 'no other device reaches the node yet')
-    await steps.getByRole('link', { name: 'Open it to your phone' }).click()
+    await steps.getByRole('link', { name: 'Reach it from your phone' }).click()
     await untilTrue(page, "location.hash === '#/node/overlay'")
     await page.getByText('"hostnames": ["192.168.1.20"]').waitFor()
     await page.getByText(`http://192.168.1.20:${node.url.port}`).waitFor()
@@ -273,7 +273,7 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
     await page.locator('.made').getByRole('button', { name: 'Copy', exact: true }).click()
     await page.getByText('The text is selected.').waitFor()
     t.equal(await page.locator('.qr').count(), 0, 'no other device reaches the node at this address')
-    const how = page.getByRole('link', { name: 'How to open it to others' })
+    const how = page.getByRole('link', { name: 'How others can reach it' })
     t.equal(await how.getAttribute('href'), '#/node/overlay')
 
     const { page: other, end } = await openTab(t, browser, { viewport: phone, userAgent: script })
@@ -400,7 +400,7 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
       }
       await page.getByText(`${home}/dav/`, { exact: true }).waitFor()
       const note = page.locator('.reach').filter({ hasText: 'leads only this computer to the node' })
-      await note.getByRole('link', { name: 'How to open it to others' }).waitFor()
+      await note.getByRole('link', { name: 'How others can reach it' }).waitFor()
       t.equal(await page.locator('.qr').count(), 0, 'no phone reaches the node at this address')
       await page.getByLabel('Name of the app').fill(script)
       await press(page, 'Make a password')

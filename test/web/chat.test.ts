@@ -202,7 +202,7 @@ t.test('a search among the files leads to a conversation', { skip: needsChromium
   await answer(nextTalk, 'On cliffs.')
   await page.getByRole('article').last().getByText('On cliffs.').waitFor()
   await user.fetch('/write?path=/chats/notes.txt', { method: 'PUT', body: 'puffins' })
-  const found = page.getByRole('region', { name: 'Found files and folders' })
+  const found = page.getByRole('region', { name: 'Results' })
   const lines = found.getByRole('listitem')
   // The node reads what is stored some time later.
   for (let count = 0; count < 2; count = await lines.count()) {

@@ -195,7 +195,7 @@ t.test(
       return { name, mimeType: 'text/plain', buffer: Buffer.from(text) }
     })
     await page.getByRole('dialog').getByLabel('Choose files').last().setInputFiles(chosen)
-    await page.getByText('No file here has its bytes.').waitFor()
+    await page.getByText('It is not on the node.').waitFor()
     await inspect('check-done')
     await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click()
     await page.getByRole('button', { name: 'Details', exact: true }).click()
@@ -205,7 +205,7 @@ t.test(
     const button = (name: string) => page.getByRole('button', { name, exact: true })
     await page.getByRole('row').filter({ hasText: 'Letters' }).getByRole('checkbox').click()
     await button('Delete').click()
-    await page.getByText('Deleted "Letters".').waitFor()
+    await page.getByText('Moved "Letters" to the trash.').waitFor()
     // The list follows the notice.
     await page.getByRole('row').filter({ hasText: 'Letters' }).waitFor({ state: 'detached' })
     await inspect('files-undo')

@@ -148,7 +148,7 @@ t.test('the entries of a folder', { skip: needsChromium, jobs: 2 }, async (t) =>
     t.strictSame(await lines(), ['Download', 'Move', 'Copy', 'Details', 'Delete'])
     await page.keyboard.press('End')
     await page.keyboard.press('Enter')
-    await page.getByText('Deleted 2 entries.').waitFor()
+    await page.getByText('Moved 2 entries to the trash.').waitFor()
     await row(page, 'a.txt').waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'Undo', exact: true }).click()
     await row(page, 'a.txt').waitFor()
@@ -408,7 +408,7 @@ t.test('the entries of a folder', { skip: needsChromium, jobs: 2 }, async (t) =>
       const bar = page.getByRole('group', { name: 'Selected entries' })
       t.equal((await bar.boundingBox())?.width, 390)
       await bar.getByRole('button', { name: 'Delete' }).tap()
-      await page.getByText('Deleted 2 entries.').waitFor()
+      await page.getByText('Moved 2 entries to the trash.').waitFor()
       // The list follows the notice.
       await row(page, 'b.txt').waitFor({ state: 'detached' })
       await page.getByRole('button', { name: 'Undo', exact: true }).tap()

@@ -162,7 +162,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
       .waitFor()
     const missing = dialog.getByRole('list', { name: 'Files that are not stored' })
     await missing.getByText('Only a part of it may be here: /cut.jpg is shorter.').waitFor()
-    await missing.getByText('No file here has its bytes.').waitFor()
+    await missing.getByText('It is not on the node.').waitFor()
     t.equal(await missing.getByRole('listitem').count(), 2)
     t.equal((await ada.fetch('/stat?path=/card')).status, 404)
 
@@ -343,7 +343,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     const undo = page.getByRole('button', { name: 'Undo', exact: true })
     await row(page, 'trip').click({ position: aside })
     await page.getByRole('button', { name: 'Delete' }).click()
-    await page.getByText('Deleted "trip".').waitFor()
+    await page.getByText('Moved "trip" to the trash.').waitFor()
     t.equal(await page.getByRole('dialog').count(), 0, 'nothing was asked')
     await undo.click()
     await page.getByText('Undone.').waitFor()
@@ -353,7 +353,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
 
     await grid.press('Control+a')
     await grid.press('Delete')
-    await page.getByText('Deleted 3 entries.').waitFor()
+    await page.getByText('Moved 3 entries to the trash.').waitFor()
     await page.getByText('This folder is empty.').waitFor()
     await hasFocus(page)
     await grid.press('Control+z')
@@ -363,7 +363,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
 
     await row(page, 'a.txt').click({ position: aside })
     await grid.press('Delete')
-    await page.getByText('Deleted "a.txt".').waitFor()
+    await page.getByText('Moved "a.txt" to the trash.').waitFor()
     await put(ada, '/a.txt', 'another')
     await undo.click()
     await page.getByText('Nothing was taken back: something was changed since: "/a.txt".').waitFor()
@@ -449,6 +449,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     t.equal(await readFile(await download.path(), 'utf8'), 'second')
     await versions.last().getByRole('button', { name: 'Show' }).click()
     await dialog.getByText('first <img src=x onerror=window.__xss=1>').waitFor()
+    t.strictSame(await dialog.locator('button.main').allTextContents(), ['Restore'])
     await dialog.getByRole('button', { name: 'Back to the list' }).click()
     await versions
       .last()

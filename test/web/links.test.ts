@@ -102,12 +102,19 @@ function daysUntil({ expires }: Pick<Listed, 'expires'>): number {
 
 test('a folder is shared by its menu, and its address is copied', async (t, { page, ada, dialog }) => {
   await row(page, 'trip').getByRole('checkbox').click()
+  await page.setViewportSize({ width: 390, height: 844 })
   await button(page, 'Share').click()
   await dialog.getByText('Guests need no account.').waitFor()
   await dialog.getByText('Addresses of this node work only on its own computer').waitFor()
   t.ok(await isInWindow(button(dialog, 'Make the link')), 'nothing has to be scrolled for the button')
   const cleans = dialog.getByLabel('Remove place and camera data from pictures')
   t.ok(await cleans.isChecked())
+  const [choice, agree] = [await cleans.boundingBox(), await button(dialog, 'Make the link').boundingBox()]
+  t.ok(
+    choice && agree && choice.y + choice.height < agree.y,
+    'a phone shows the last choice above the buttons',
+  )
+  await page.setViewportSize({ width: 1280, height: 720 })
   await dialog.getByText('What pictures have, and what guests get').click()
   await dialog.getByText('The picture as it is, upright and in its colors, and nothing else.').waitFor()
   await cleans.click()
@@ -315,7 +322,7 @@ t.test('the owner of the node sees and ends the links of others', { skip: needsC
   await button(page.getByRole('dialog'), 'End').click()
   await diary.waitFor({ state: 'detached' })
   t.equal((await fetch(address)).status, 404)
-  await page.getByRole('link', { name: 'How to open it to others' }).click()
+  await page.getByRole('link', { name: 'How others can reach it' }).click()
   await page.getByRole('heading', { name: 'Outside access' }).waitFor()
   t.strictSame(faults, [])
 })

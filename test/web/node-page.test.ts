@@ -235,7 +235,7 @@ t.test('the owner looks after the node', { skip: needsChromium }, async (t) => {
     await agree('Disable')
     await page.getByRole('link', { name: 'Devices' }).waitFor({ state: 'detached' })
     const navigation = page.getByRole('navigation', { name: 'Pages' })
-    await navigation.getByText('Files').waitFor({ state: 'detached' })
+    await navigation.getByText('Files', { exact: true }).waitFor({ state: 'detached' })
     const enable = button(page, 'Enable: files')
     await enable.waitFor()
     // The focus stays.
@@ -247,7 +247,7 @@ t.test('the owner looks after the node', { skip: needsChromium }, async (t) => {
     t.equal((await owner.fetch('/readdir?path=/')).status, 404)
     await enable.click()
     await page.getByRole('link', { name: 'Devices' }).waitFor()
-    await navigation.getByText('Files').waitFor()
+    await navigation.getByText('Files', { exact: true }).waitFor()
     t.equal((await owner.fetch('/readdir?path=/')).status, 200)
 
     await button(page, 'Disable: web').click()

@@ -147,18 +147,25 @@ test('what is published is listed, opened, published again and withdrawn', async
     body: JSON.stringify({ path: '/gone.txt' }),
   })
   await dialog.getByRole('link', { name: 'All published' }).click()
-  const item = (path: string) => page.getByRole('listitem').filter({ hasText: path })
-  await item('/gone.txt').getByText('It is not among your files any more.').waitFor()
-  await item('/letter.txt').getByText('What was published stays as it was.').waitFor()
-  t.equal(await item('/trip').locator('.state').count(), 0)
+  const item = (name: string) =>
+    page.getByRole('listitem').filter({ has: page.getByText(name, { exact: true }) })
+  await item('gone.txt').getByText('It is not among your files any more.').waitFor()
+  await item('letter.txt').getByText('What was published stays as it was.').waitFor()
+  t.equal(await item('trip').locator('.state').count(), 0)
+  const place = (name: string) => item(name).getByRole('link', { name, exact: true })
+  t.equal(await place('letter.txt').getAttribute('href'), '#/files', 'the name leads to the folder')
+  t.equal(await place('gone.txt').count(), 0)
   await page.getByText('Addresses of this node work only on its own computer').waitFor()
   await page.getByText(/^Everything together takes \d+ B\.$/).waitFor()
 
   await button(page, 'Copy the address: /trip').click()
-  await item('/trip').getByText('Copied.').waitFor()
+  await item('trip').getByText('Copied.').waitFor()
   t.equal(await page.evaluate('navigator.clipboard.readText()'), address)
   await page.emulateMedia({ colorScheme: 'dark' })
-  const [opened] = await Promise.all([page.waitForEvent('popup'), item('/trip').getByRole('link').click()])
+  const [opened] = await Promise.all([
+    page.waitForEvent('popup'),
+    item('trip').getByRole('link', { name: '/ipfs/' }).click(),
+  ])
   await opened.emulateMedia({ colorScheme: 'dark' })
   t.equal(opened.url(), address)
   await opened.getByRole('link', { name: 'b.txt' }).waitFor()
@@ -168,14 +175,14 @@ test('what is published is listed, opened, published again and withdrawn', async
 
   await button(page, 'Publish again: /letter.txt').click()
   await page.getByText('"/letter.txt" is published.').waitFor()
-  await item('/letter.txt').nth(1).waitFor()
-  t.equal(await item('/letter.txt').count(), 2)
+  await item('letter.txt').nth(1).waitFor()
+  t.equal(await item('letter.txt').count(), 2)
   await button(page, 'Withdraw: /trip').click()
   await dialog.getByText('The address stops working.').waitFor()
   await button(dialog, 'Cancel').click()
   await button(page, 'Withdraw: /trip').click()
   await button(dialog, 'Withdraw').click()
-  await item('/trip').waitFor({ state: 'detached' })
+  await item('trip').waitFor({ state: 'detached' })
   // The focus goes to the heading.
   await hasFocus(page, 'Published')
   t.equal((await fetch(address)).status, 404)

@@ -36,7 +36,8 @@ export function sentenceOf(
   }
   if (onlyStored > 0)
     sentences.push(`${share(onlyStored, files)} stored, but in no backup that was tried out.`)
-  if (stored === 0) return files === 1 ? 'The file is not stored.' : `None of the ${number(files)} is stored.`
+  if (stored === 0)
+    return files === 1 ? 'The file is not on the node.' : `None of the ${number(files)} is on the node.`
   if (missing > 0)
     sentences.push(missing === 1 ? 'This one is not stored.' : `These ${number(missing)} are not stored.`)
   return sentences.join(' ')
@@ -69,6 +70,6 @@ export function reasonOf({ state, path }: Pick<CheckedAnswer, 'state' | 'path'>)
     case 'pending':
       return 'The node has not answered yet.'
     default:
-      return 'No file here has its bytes.'
+      return 'It is not on the node.'
   }
 }

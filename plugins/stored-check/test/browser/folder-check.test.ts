@@ -35,7 +35,8 @@ t.test('the sentence says what is true of all files', async (t) => {
     '2 of 4 are stored and in backups that were tried out from 2026-11-27 to 2026-11-28. 1 of 4 is stored, but in no backup that was tried out. This one is not stored.',
   )
   t.equal(await sentence(stored), 'The file is stored, but in no backup that was tried out.')
-  t.equal(await sentence(absent, absent), 'None of the 2 is stored.')
+  t.equal(await sentence(absent), 'The file is not on the node.')
+  t.equal(await sentence(absent, absent), 'None of the 2 is on the node.')
 })
 
 t.test('files are asked for some at a time, and again while the node reads', async (t) => {

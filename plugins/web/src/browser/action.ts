@@ -13,6 +13,8 @@ interface ActionProps {
   /** The name for programs that read the screen aloud, where the text alone does not tell it. */
   readonly label?: string
   readonly main?: boolean
+  /** Whether it takes something away for good. */
+  readonly danger?: boolean
   readonly run: () => Promise<unknown>
   readonly children: ComponentChildren
 }
@@ -21,7 +23,7 @@ interface ActionProps {
  * A button that runs something once at a time, and shows why it failed. It keeps the focus meanwhile. If it goes away, as with its row,
  * the heading gets the focus.
  */
-export function Action({ page, label, main = false, run, children }: ActionProps): VNode {
+export function Action({ page, label, main = false, danger = false, run, children }: ActionProps): VNode {
   const element = useRef<HTMLButtonElement>(null)
   const isBusy = useSignal(false)
   // The focus goes with the button, so it is looked at before.
@@ -44,7 +46,7 @@ export function Action({ page, label, main = false, run, children }: ActionProps
   }
   return html`<button
     type="button"
-    class=${main ? 'main' : ''}
+    class=${main ? 'main' : danger ? 'danger' : ''}
     ref=${element}
     aria-label=${label}
     aria-disabled=${isBusy.value}

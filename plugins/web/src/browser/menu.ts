@@ -10,7 +10,7 @@ export type MenuItem = {
   readonly icon?: IconName | VNode
   /** The key that does it without the menu, as it is shown: `F2`. */
   readonly keys?: string
-  /** Whether it takes something away. */
+  /** Whether it takes something away that "Undo" does not bring back. */
   readonly isDanger?: boolean
   /** Set for one of several that exclude each other: whether this one is chosen. */
   readonly isChosen?: boolean

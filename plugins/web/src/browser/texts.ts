@@ -128,7 +128,7 @@ export const texts = {
       outside: {
         title: 'From outside',
         more: 'See how it is reached',
-        open: 'Open it to your phone and others',
+        open: 'Reach it from your phone',
         reachable: 'Reachable',
         connected: 'Reachable from everywhere.',
         unread: 'Reachable from everywhere. The gateway cannot read along.',
@@ -251,7 +251,7 @@ export const texts = {
         'Send them this address. They open it, press "I am new here", create an account, and ask to be let in. Their request appears here, and you press "Let in".',
       inviteHere:
         'Only this computer reaches the node at the address that you use now. First open the node to your network, or from outside. Then send them the address that it has there.',
-      inviteHow: 'How to open it to others',
+      inviteHow: 'How others can reach it',
       requests: 'People who ask to be let in',
       requestsText:
         'Anybody who reaches this node can ask under any name. Before you let somebody in, ask them whether this is the address that their page shows.',
@@ -629,7 +629,7 @@ export const texts = {
     title: 'Things to try',
     close: 'Do not show this again',
     steps: {
-      network: { title: 'Open it to your phone', text: 'And to your family, if you like.' },
+      network: { title: 'Reach it from your phone', text: 'Your family can, too, if you like.' },
       phone: { title: 'Open it on your phone', text: 'A code signs you in there.' },
       backup: { title: 'Make a first backup', text: 'And see how fast you could be back.' },
       people: { title: 'Let your family in', text: 'Each with files of their own.' },
@@ -737,7 +737,7 @@ export const texts = {
     quoted: (name: string) => `"${name}"`,
     // The entry is a name in quotes, or a number of entries.
     done: {
-      deleted: (entry: string) => `Deleted ${entry}.`,
+      deleted: (entry: string) => `Moved ${entry} to the trash.`,
       moved: (entry: string) => `Moved ${entry}.`,
       copied: (entry: string) => `Copied ${entry}.`,
       uploaded: (entry: string) => `Uploaded ${entry}.`,
@@ -913,7 +913,7 @@ export const texts = {
     ] satisfies readonly (readonly [readonly string[], string])[],
   },
   search: {
-    title: 'Found files and folders',
+    title: 'Results',
     kind: 'Kind',
     all: 'All kinds',
     kinds: {
@@ -928,11 +928,7 @@ export const texts = {
     onlyHere: 'Only this folder',
     close: 'Close the search',
     found: (entries: number, hasMore: boolean) =>
-      hasMore
-        ? `The first ${entries.toLocaleString()} are shown.`
-        : entries === 1
-          ? 'One was found.'
-          : `${entries.toLocaleString()} were found.`,
+      hasMore ? `The first ${entries.toLocaleString()} are shown.` : counted(entries, 'result'),
     nothing: 'Nothing was found.',
     unread: (files: number) =>
       files === 0
@@ -996,7 +992,7 @@ export const texts = {
   versions: {
     title: 'Versions',
     titleOf: (name: string) => `Versions of "${name}"`,
-    text: 'A content that was replaced stays here for 30 days, unless the owner has set another time. Of many in a short time, the last ones stay.',
+    text: 'Former versions stay for 30 days, or as long as the owner has set. Of many saved shortly after one another, only the last ones stay.',
     none: 'There are no former contents of this file.',
     list: 'Former contents',
     replaced: 'Replaced',
@@ -1041,7 +1037,7 @@ export const texts = {
     legend: {
       folder: (bytes: string) => `${bytes} in this folder`,
       files: (bytes: string) => `${bytes} of files`,
-      otherThings: (bytes: string) => `${bytes} of other things`,
+      otherThings: (bytes: string) => `${bytes} of other files on the disk`,
       restOfQuota: (bytes: string) => `${bytes} of your other files, the trash and versions`,
       free: (bytes: string) => `${bytes} free`,
     },
@@ -1071,7 +1067,7 @@ export const texts = {
     list: 'Published files and folders',
     sum: (bytes: string) => `Everything together takes ${bytes}.`,
     facts: (date: string, files: number, bytes: string) =>
-      `Published on ${date}: ${counted(files, 'file')}, ${bytes}`,
+      `Published ${date}: ${counted(files, 'file')}, ${bytes}`,
     failed: (problem: string) => `It could not be published: ${problem}`,
     remove: 'Remove from the list',
     states: {
@@ -1093,10 +1089,8 @@ export const texts = {
     share: 'Share',
     mark: 'Has a link for guests',
     shortMark: 'Has a link',
-    explanation: [
-      'Guests need no account. Everybody who has the link can use it until it ends.',
-      'It leads to your own files, and you can end it. A published copy is different: anybody may keep it.',
-    ],
+    explanation:
+      'Guests need no account. Everybody who has the link can use it until it ends, or until you end it.',
     hasAlready: (links: number) =>
       links === 1 ? 'There is a link already.' : `There are ${links} links already.`,
     guests: 'Guests can',
@@ -1148,8 +1142,8 @@ export const texts = {
       network: 'Addresses of this node work in your own network only: other people do not reach it yet.',
       machine: 'Addresses of this node work only on its own computer: other devices do not reach it yet.',
     },
-    howToOpen: 'How to open it to others',
-    askOwner: 'The owner of this node can open it to others.',
+    howToOpen: 'How others can reach it',
+    askOwner: 'The owner of this node can let others reach it.',
     all: 'All links',
     text: 'Guests use these links without an account. A link moves along with its file or folder, and ends if that is deleted. The node does not keep links, so none can be copied here: replace a link that you have lost.',
     none: 'You have no links yet',
@@ -1272,7 +1266,7 @@ export const texts = {
         `Scan it with the camera of the other device, or open ${origin} there and type the code.`,
       thisMachine:
         'Open the node at the other device, and type the code. The address that you use here leads only this computer to the node.',
-      howToOpen: 'How to open it to others',
+      howToOpen: 'How others can reach it',
       expires: (time: string) => `It works once, until ${time}.`,
     },
     sessions: {
@@ -1337,7 +1331,6 @@ export const texts = {
     address: 'Address',
     copyAddress: 'Copy the address of the files',
     username: 'User name',
-    anyUsername: 'Any other name works, too.',
     password: 'Password',
     passwordText:
       'Make a password for each app. It opens your files and nothing else. It is an API token: one that is not used for long ends by itself, and you can revoke it on the page',

@@ -59,7 +59,7 @@ t.test('a folder is checked by its contents, and nothing is uploaded or written 
   const { code, out } = await check()
   t.equal(code, 1)
   t.match(out, '/DCIM/b.jpg: Only a part of it may be here: /photos/b.jpg is shorter.\n')
-  t.match(out, '/DCIM/c.jpg: No file here has its bytes.\n')
+  t.match(out, '/DCIM/c.jpg: It is not on the node.\n')
   t.match(out, '/DCIM/Thumbs.db: The rules of .nodekeepignore leave it out, so it was not checked.\n')
   t.match(
     out,

@@ -81,7 +81,7 @@ function Sharing({ subject, page, close }: SharingProps): VNode {
   }
   const open = known.value.shares.filter(({ state }) => state === 'open').length
   return html`
-    ${words.explanation.map((text) => html`<p>${text}</p>`)}
+    <p>${words.explanation}</p>
     <${ReachNote} reach=${known.value.reach} page=${page} />
     ${open > 0 && html`<p class="hint">${words.hasAlready(open)} <a href="#/links">${words.all}</a></p>`}
     <${ShareForm} subject=${subject} share=${null} days=${known.value} agree=${words.make} onAgree=${make} onCancel=${close} page=${page} />

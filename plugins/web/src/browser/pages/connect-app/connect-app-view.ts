@@ -44,7 +44,7 @@ export function ConnectAppView({ page }: { page: PageContext }): VNode {
         <dt>${words.address}</dt>
         <dd><${AddressText} value=${address} label=${words.copyAddress} /></dd>
         <dt>${words.username}</dt>
-        <dd>${username} <span class="note">${words.anyUsername}</span></dd>
+        <dd>${username}</dd>
         <dt>${words.password}</dt>
         <dd>
           <p class="hint">${words.passwordText} <a href="#/account">${texts.account.title}</a>.</p>

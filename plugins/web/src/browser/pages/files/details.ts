@@ -113,6 +113,7 @@ function EntryDetails({
       return words.countOfVersions(versions.length, cursor !== null)
     },
   }).answer
+  // The answers of the node have their lines before they come, so that nothing moves below a pointer.
   return html`
     <${EntryPicture} key=${`${path} ${modified}`} entry=${entry} path=${path} isLarge previews=${previews} />
     <h2 class="name"><bdi>${shownName(name)}</bdi></h2>
@@ -122,9 +123,9 @@ function EntryDetails({
       <dt>${texts.files.size}</dt>
       <dd>${isFolder ? usage && texts.usage.taken(bytesText(usage.bytes), texts.files.count(usage.entries)) : bytesText(size ?? 0)}</dd>
       <dt>${texts.files.changed}</dt>
-      <dd><time dateTime=${modified}>${dateText(modified)}</time>${last && html`<br /><bdi>${words.by(makerText(last))}</bdi>`}</dd>
+      <dd><time dateTime=${modified}>${dateText(modified)}</time>${last !== undefined && html`<br /><bdi>${last === null ? '\u00a0' : words.by(makerText(last))}</bdi>`}</dd>
       ${created !== undefined && html`<dt>${words.created}</dt><dd><time dateTime=${created}>${dateText(created)}</time></dd>`}
-      ${versions !== null && html`<dt>${texts.versions.title}</dt><dd>${versions}</dd>`}
+      ${!isFolder && html`<dt>${texts.versions.title}</dt><dd>${versions}</dd>`}
       ${marks.published.paths.value.has(path) && html`<dt>${words.published}</dt><dd><a class="alone" href="#/published">${texts.publishing.mark}</a></dd>`}
       ${marks.linked.paths.value.has(path) && html`<dt>${texts.links.title}</dt><dd><a class="alone" href="#/links">${texts.links.mark}</a></dd>`}
     </dl>

@@ -68,6 +68,11 @@ export class EntryActions {
     })
   }
 
+  /** Whether the trash keeps what is deleted in the folder. */
+  get hasTrash(): boolean {
+    return this.#folder.keeps.value.trash
+  }
+
   /** The paths of the selected entries. */
   selectedPaths(): readonly string[] {
     return this.#folder.selection.entries.value.map(({ name }) => this.#pathOf(name))
@@ -250,7 +255,7 @@ export class EntryActions {
     const [first] = entries
     if (first === undefined) return
     const paths = entries.map(({ name }) => this.#pathOf(name))
-    if (this.#folder.keeps.value.trash || (await this.#agreesToLose(entries, first))) {
+    if (this.hasTrash || (await this.#agreesToLose(entries, first))) {
       this.#tasks.add(
         paths.map((path) => removal(this.#page, path)),
         toldOf(texts.files.done.deleted),

@@ -41,7 +41,7 @@ export function entryItems(entries: readonly Entry[], actions: EntryActions, mar
       label: texts.files.delete,
       icon: 'trash-2',
       keys: 'Del',
-      isDanger: true,
+      isDanger: !actions.hasTrash,
       run: () => void actions.delete(entries),
     },
   ]

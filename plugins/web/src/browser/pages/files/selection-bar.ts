@@ -17,6 +17,7 @@ export function SelectionBar({ parts: { folder, actions, marks }, menu }: Select
   const [first] = selected
   if (first === undefined) return null
   const isOne = selected.length === 1
+  const canShare = marks.linked.isOffered.value && isOne
   const button = (text: string, name: IconName, act: () => void, kind = '') =>
     html`<button type="button" class=${`quiet ${kind}`} onClick=${act}>${icon(name)}<span>${text}</span></button>`
   const more = ({ currentTarget }: Event) => menu.ofSelection(currentTarget as Element)
@@ -29,11 +30,11 @@ export function SelectionBar({ parts: { folder, actions, marks }, menu }: Select
     <span class="count"><strong>${selected.length.toLocaleString()}</strong><span class="note">${sizeOfAll(selected)}</span></span>
     ${button(texts.files.download, 'download', () => void actions.download(selected))}
     ${isOne && button(texts.files.rename, 'pencil', () => void actions.rename(first), 'spare')}
-    ${button(texts.files.move, 'folder-input', () => void actions.move(selected))}
+    ${button(texts.files.move, 'folder-input', () => void actions.move(selected), canShare ? 'spare' : '')}
     ${button(texts.files.copy, 'copy', () => void actions.copy(selected), 'spare')}
     ${isOne && first.type === 'file' && button(texts.versions.title, 'history', () => actions.showVersions(first), 'spare')}
-    ${marks.linked.isOffered.value && isOne && button(texts.links.share, 'share-2', () => void actions.share(first), 'spare')}
-    ${button(texts.files.delete, 'trash-2', () => void actions.delete(selected))}
+    ${canShare && button(texts.links.share, 'share-2', () => void actions.share(first))}
+    ${button(texts.files.delete, 'trash-2', () => void actions.delete(selected), actions.hasTrash ? '' : 'danger')}
     <button type="button" class="quiet" aria-haspopup="menu" onClick=${more}>${icon('ellipsis')}<span>${texts.files.more}</span></button>
   </div>`
 }

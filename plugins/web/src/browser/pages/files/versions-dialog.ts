@@ -67,9 +67,10 @@ function Versions({ path, actions, page }: VersionsProps & { readonly path: stri
     // The button that was pressed goes away.
     element.current?.focus()
   }
-  const button = (text: string, version: Version, act: () => void) =>
+  const button = (text: string, version: Version, act: () => void, kind = '') =>
     html`<button
       type="button"
+      class=${kind}
       aria-label=${texts.files.of(text, dateText(version.replaced))}
       aria-disabled=${isBusy.value}
       onClick=${act}
@@ -83,16 +84,18 @@ function Versions({ path, actions, page }: VersionsProps & { readonly path: stri
       show(null)
     })
   }
-  const choices = (version: Version) => html`
+  const views = (version: Version) => html`
     ${shown.value?.how !== 'alone' && button(words.show, version, () => show(version))}
     ${shown.value?.how !== 'compared' && button(words.compare, version, () => show(version, 'compared'))}
     ${button(texts.files.download, version, () => void downloadFile(page, path, versionAddress(path, version.id)))}
-    ${button(words.restore, version, () => void attempt(() => actions.restoreVersion(path, version.id)))}
-    ${button(texts.files.delete, version, () => void remove(version))}
   `
+  const restoration = (version: Version, kind?: 'main') =>
+    button(words.restore, version, () => void attempt(() => actions.restoreVersion(path, version.id)), kind)
+  const removal = (version: Version) =>
+    button(texts.files.delete, version, () => void remove(version), 'danger')
   const row = (version: Version) => html`<li key=${version.id}>
     <${Facts} version=${version} />
-    <p class="choices">${choices(version)}</p>
+    <p class="choices">${views(version)}${restoration(version)}${removal(version)}</p>
   </li>`
   const name = shownName(nameOf(path))
   return html`<div class="versions" tabindex="-1" ref=${element}>
@@ -108,16 +111,18 @@ function Versions({ path, actions, page }: VersionsProps & { readonly path: stri
             }
           </div>
           <p class="buttons">
+            ${removal(shown.value.version)}
             <button type="button" onClick=${() => show(null)}>${words.back}</button>
-            ${choices(shown.value.version)}
-            <button type="button" class="main" onClick=${() => actions.closeVersions()}>${texts.close}</button>
+            ${views(shown.value.version)}
+            <button type="button" onClick=${() => actions.closeVersions()}>${texts.close}</button>
+            ${restoration(shown.value.version, 'main')}
           </p>`
         : html`<p class="hint">${words.text}</p>
           <p role="status">${statusText(versions.value, fault.value)}</p>
           <ul aria-label=${words.list}>${versions.value?.map(row)}</ul>
           <p class="buttons">
             ${cursor.value !== null && html`<button type="button" aria-disabled=${isBusy.value} onClick=${() => attempt(load)}>${words.more}</button>`}
-            <button type="button" class="main" onClick=${() => actions.closeVersions()}>${texts.close}</button>
+            <button type="button" onClick=${() => actions.closeVersions()}>${texts.close}</button>
           </p>`
     }
   </div>`

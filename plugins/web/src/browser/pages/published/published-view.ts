@@ -6,6 +6,7 @@ import { AddressText } from '../../address-text.ts'
 import { bytesText } from '../../bytes-text.ts'
 import { EmptyState } from '../../empty-state.ts'
 import { html } from '../../html.ts'
+import { icon } from '../../icon.ts'
 import { PolledState, usePolled } from '../../polled.ts'
 import { publish, publishedAddress, publishedReach } from '../../publications.ts'
 import { ask } from '../../questions.ts'
@@ -13,7 +14,8 @@ import { request } from '../../request.ts'
 import { ReachNote } from '../../sharing/reach-note.ts'
 import { shownName } from '../../shown-name.ts'
 import { texts } from '../../texts.ts'
-import { dateText } from '../../times.ts'
+import { shortDateText } from '../../times.ts'
+import { folderAddress, folderOf, nameOf } from '../files/paths.ts'
 
 type List = NodeAnswers['GET /api/ipfs/publications']
 type Publication = List['publications'][number]
@@ -80,8 +82,8 @@ interface FactsProps {
 }
 
 function Facts({ publication, children }: FactsProps): VNode {
-  const { path, state, publishedAt, files, size, url, addedBytes = 0 } = publication
-  const name = html`<strong><bdi>${shownName(path)}</bdi></strong>`
+  const { state, publishedAt, files, size, url, addedBytes = 0 } = publication
+  const name = html`<${Name} publication=${publication} />`
   if (state === 'failed') {
     return html`
       ${name}
@@ -99,10 +101,20 @@ function Facts({ publication, children }: FactsProps): VNode {
   const label = labelOf(texts.account.copyAddress, publication)
   return html`
     ${name}
-    <p class="hint">${words.facts(dateText(publishedAt), files, bytesText(size))}</p>
+    <p class="hint">${words.facts(shortDateText(publishedAt), files, bytesText(size))}</p>
     ${state !== 'published' && html`<p class="state">${words.states[state]}</p>`}
     <${AddressText} value=${publishedAddress(url)} opens label=${label}>${children}<//>
   `
+}
+
+/** The name of the file or folder, which leads to the folder that has it. */
+function Name({ publication: { path, state } }: { readonly publication: Publication }): VNode {
+  const text = html`<strong><bdi>${shownName(nameOf(path))}</bdi></strong>`
+  const address = folderAddress(folderOf(path))
+  return html`<p class="name">
+    ${icon('globe')}
+    ${state === 'gone' ? text : html`<a class="alone" href=${address} title=${shownName(path)}>${text}</a>`}
+  </p>`
 }
 
 function isRepeatable({ state }: Publication): boolean {

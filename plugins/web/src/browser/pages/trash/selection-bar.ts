@@ -31,7 +31,7 @@ export function SelectionBar({ trash: { selection }, actions }: SelectionBarProp
     <span class="count"><strong>${selected.length.toLocaleString()}</strong><span class="note">${bytesText(bytes)}</span></span>
     ${button(texts.trash.restore, 'history', () => actions.restore(selected))}
     ${button(texts.trash.restoreTo, 'folder-input', () => void actions.restoreTo(selected), 'spare')}
-    ${button(texts.files.deleteForGood, 'trash-2', () => void actions.delete(selected))}
+    ${button(texts.files.deleteForGood, 'trash-2', () => void actions.delete(selected), 'danger')}
     <button type="button" class="quiet" aria-haspopup="menu" onClick=${more}>${icon('ellipsis')}<span>${texts.files.more}</span></button>
   </div>`
 }

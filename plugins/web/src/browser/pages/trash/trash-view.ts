@@ -35,7 +35,7 @@ export function TrashView({ page, trash, actions, tasks }: TrashViewProps): VNod
   return html`<section class="files trash">
     <div class="page-head">
       <h1 id=${headingId} tabindex="-1">${words.title}</h1>
-      ${isListed && html`<${Action} page=${page} run=${() => actions.empty()}>${icon('trash-2')} ${words.empty}<//>`}
+      ${isListed && html`<${Action} page=${page} danger run=${() => actions.empty()}>${icon('trash-2')} ${words.empty}<//>`}
     </div>
     <p class="fault" role="alert">${trash.fault.value}</p>
     ${isListed && html`<p class="note">${about}</p><${TrashList} trash=${trash} actions=${actions} />`}

@@ -37,7 +37,6 @@ export function StoragePart({ page }: { page: PageContext }): VNode {
   return html`
     <${PolledState} of=${storage} />
     ${days && days.fullInDays !== null && html`<p class="card warning">${texts.node.overview.room.full(days.fullInDays)} ${words.freeSome}</p>`}
-    <h2>${words.storages}</h2>
     <ul class="items card" aria-label=${words.storages}>
       ${all.mounts.map(
         ({ mount, storage: name, bytes, entries, space }) => html`<li key=${mount}>
