@@ -54,8 +54,9 @@ export function PluginsPart({ page, onPluginsChanged }: PluginsProps): VNode {
         const switchText = up ? words.disable : words.enable
         return html`<li key=${id}>
           <div class="grow">
-            <strong>${description === '' ? id : description}</strong> <span class=${`badge ${badgeOf(state)}`}>${words.states[state] ?? state}</span>
-            <p class="note">${[description !== '' && id, version && words.version(version), required && up && words.required].filter(Boolean).join(' · ')}</p>
+            <strong>${id}</strong> <span class=${`badge ${badgeOf(state)}`}>${words.states[state] ?? state}</span>
+            <p class="note">${description}</p>
+            <p class="note">${[version && words.version(version), required && up && words.required].filter(Boolean).join(' · ')}</p>
             <p class=${state === 'disabled' ? 'note' : 'fault'}>${reason && (state === 'disabled' ? words.off(reason) : reason)}</p>
           </div>
           ${
