@@ -24,7 +24,7 @@ const messages = (command: string) => ({
   late: 'The scheduled backup is late. Back up now, and look at the log of the node.',
   incomplete: 'A folder for copies lacks backups. Look under "Backups" for the reason.',
   'no-backup-yet':
-    'There is no backup yet: what is lost now is lost for good. Back up under "Backups", or set "backup.schedule".',
+    'There is no backup yet: what is lost now is lost for good. Back up under "Backups".',
   unrehearsed: `Nobody has proved to have the recovery key. Without it, no backup can be restored: run "${command} rehearse".`,
 })
 
