@@ -92,7 +92,7 @@ t.test(
     if (pictures !== undefined) {
       await page.route('**/api/system/health', olderBy(11 * day))
       await page.route('**/api/backup/status', inFolder('/home/ada/nodekeep/data/backups'))
-      await page.route('**/api/system/plugins', withSourcesIn('/home/ada/nodekeep'))
+      await page.route('**/api/system/plugins', withSourcesIn('/home/ada/nodekeep/'))
     }
 
     await page.goto(/\S+#claim=\S+/.exec(node.banner)?.[0] ?? '')
@@ -287,7 +287,7 @@ function inFolder(folder: string): (route: Route) => Promise<void> {
   }
 }
 
-/** Shows a folder of the sources as a person has it. */
+/** Shows the folder of the sources as a person has it. It ends with a slash. */
 function withSourcesIn(folder: string): (route: Route) => Promise<void> {
   return async (route) => {
     const response = await route.fetch()

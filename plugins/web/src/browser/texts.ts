@@ -1032,7 +1032,7 @@ export const texts = {
     everything: 'All files',
     keptOfAll: (bytes: string) => `The trash and the former versions of all users take ${bytes} beside that.`,
     keptDays:
-      'The configuration of the node has the days for which they stay: "storage.trash" and "storage.versions".',
+      'How long they stay is in the configuration of the node: "storage.trash" and "storage.versions".',
     perUser: 'Who stores what',
     freeSome: 'Delete what nobody needs, empty the trash, or use a larger disk.',
     /** The parts of a bar. */

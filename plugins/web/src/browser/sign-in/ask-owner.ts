@@ -50,7 +50,8 @@ export function AskOwner({ address, name, send, signIn, onBack }: AskOwnerProps)
     run(async () => {
       if (!(await signIn())) fault.value = text.notYet
     })
-  const heading = (title: string) => html`<${Mark} /><h1 key=${title} tabindex="-1" ref=${focusAtFirst}>${title}</h1>`
+  const heading = (title: string) =>
+    html`<${Mark} /><h1 key=${title} tabindex="-1" ref=${focusAtFirst}>${title}</h1>`
   const problem = html`<p class="fault" role="alert">${fault.value}</p>`
   const back = html`<button type="button" onClick=${onBack}>${text.back}</button>`
   if (send !== null && !isSent.value) {

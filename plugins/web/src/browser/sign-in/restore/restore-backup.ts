@@ -126,7 +126,8 @@ export function RestoreBackup({ claim, onRefused, onDone, onBack }: RestoreBacku
     newIdentity.value = (target as HTMLInputElement).checked
   }
   const back = html`<button type="button" onClick=${onBack}>${texts.cancel}</button>`
-  const heading = (title: string) => html`<${Mark} /><h1 key=${title} tabindex="-1" ref=${focusAtFirst}>${title}</h1>`
+  const heading = (title: string) =>
+    html`<${Mark} /><h1 key=${title} tabindex="-1" ref=${focusAtFirst}>${title}</h1>`
   const problem = html`<p class="fault" role="alert">${fault.value}</p>`
   const now = step.value
   if (now.kind === 'choose') {

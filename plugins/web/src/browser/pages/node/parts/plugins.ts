@@ -18,7 +18,7 @@ interface PluginsProps {
 /** The plugins with their states, to be enabled and disabled. */
 export function PluginsPart({ page, onPluginsChanged }: PluginsProps): VNode {
   const plugins = usePolled<readonly NodePlugin[]>(page, {
-    load: async (get) => (await get('GET /api/system/plugins')).plugins,
+    load: async (get) => (await get('GET /api/system/plugins')).plugins.toSorted(byId),
     pauseMs: () => 15_000,
   })
   const all = plugins.value.value ?? []
@@ -74,6 +74,10 @@ function badgeOf(state: string): string {
   if (state === 'active') return 'good'
   if (state === 'disabled') return ''
   return state === 'degraded' ? 'warning' : 'fault'
+}
+
+function byId(one: NodePlugin, other: NodePlugin): number {
+  return one.id.localeCompare(other.id)
 }
 
 function isUp({ state }: NodePlugin): boolean {
