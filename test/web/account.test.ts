@@ -310,6 +310,8 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
     await press(third, 'Sign in with this code')
     t.equal((await whoIsSignedIn(third)).uuid, owner)
     t.notMatch(third.url(), scanned)
+    await third.goto(`${elsewhere}/#/node`)
+    await third.getByRole('region', { name: 'From outside' }).getByText('Only at home').waitFor()
     await chooseInPersonMenu(third, 'Sign out')
     await third.getByRole('heading', { name: 'Sign in' }).waitFor()
     await endThird()

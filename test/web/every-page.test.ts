@@ -3,6 +3,7 @@ import t from 'tap'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
 import { untilTrue } from '../browser/until-true.ts'
 import { serveDesign } from '../design/serve.ts'
+import { root } from '../run/command.ts'
 import { startClaimableNode } from './claimable-node.ts'
 import { chooseNew } from './fixtures/frame.ts'
 import { allLooks, inspectPage, openPlace, pictures } from './fixtures/inspect-page.ts'
@@ -91,6 +92,7 @@ t.test(
     if (pictures !== undefined) {
       await page.route('**/api/system/health', olderBy(11 * day))
       await page.route('**/api/backup/status', inFolder('/home/ada/nodekeep/data/backups'))
+      await page.route('**/api/system/plugins', withSourcesIn('/home/ada/nodekeep/'))
     }
 
     await page.goto(/\S+#claim=\S+/.exec(node.banner)?.[0] ?? '')
@@ -282,6 +284,14 @@ function inFolder(folder: string): (route: Route) => Promise<void> {
   return async (route) => {
     const response = await route.fetch()
     await route.fulfill({ response, json: { ...(await response.json()), folder } })
+  }
+}
+
+/** Shows the folder of the sources as a person has it. It ends with a slash. */
+function withSourcesIn(folder: string): (route: Route) => Promise<void> {
+  return async (route) => {
+    const response = await route.fetch()
+    await route.fulfill({ response, body: (await response.text()).replaceAll(root, folder) })
   }
 }
 

@@ -532,8 +532,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     await openPage(page, 'Trash')
     const { list, items, item, choose } = trashIn(page)
     await items.nth(5).waitFor()
-    await page.getByText('stay here for 30 days.').waitFor()
-    t.equal(await page.getByText('storage.trash').count(), 0, 'only the owner can change that')
+    await page.getByText('stay here for 30 days').waitFor()
     const names = await list.locator('.words > bdi').allTextContents()
     const b = 'b <img src=x onerror=window.__xss=1>'
     t.strictSame(names, ['c.txt', b, 'a.txt', 'trip', 'photo.jpg', 'd.txt'])

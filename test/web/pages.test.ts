@@ -195,7 +195,7 @@ t.test('without a wallet, the page says what to do', { skip: needsChromium }, as
   await page.goto(node.url.href)
   await page.getByRole('button', { name: 'I am new here' }).waitFor()
   t.equal(await page.getByRole('button', { name: 'I have a wallet' }).count(), 0)
-  await page.getByText('On the machine of the node').click()
+  await page.getByText('I am at the machine of the node').click()
   await page.getByText('nodekeep session create').waitFor()
   t.strictSame(faults, [])
 })

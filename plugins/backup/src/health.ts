@@ -23,8 +23,7 @@ const messages = (command: string) => ({
   untrusted: 'The last backup did not pass its trial. Read why under "Backups", and back up again.',
   late: 'The scheduled backup is late. Back up now, and look at the log of the node.',
   incomplete: 'A folder for copies lacks backups. Look under "Backups" for the reason.',
-  'no-backup-yet':
-    'There is no backup yet: what is lost now is lost for good. Back up under "Backups", or set "backup.schedule".',
+  'no-backup-yet': 'There is no backup yet: what is lost now is lost for good. Back up under "Backups".',
   unrehearsed: `Nobody has proved to have the recovery key. Without it, no backup can be restored: run "${command} rehearse".`,
 })
 

@@ -11,16 +11,16 @@ interface CodeBlockProps {
   readonly language?: string
 }
 
-/** A block of code with a button that copies it. */
+/** A block of code with a button that copies it: beside the name of its language, or beside the code if it has none. */
 export function CodeBlock({ text, language }: CodeBlockProps): VNode {
   const code = useRef<HTMLElement>(null)
   const told = useSignal('')
   const copy = async () => {
     told.value = (await copyText(text, code.current)) ? texts.copied : texts.selected
   }
-  return html`<div class="code">
+  return html`<div class=${language ? 'code' : 'code plain'}>
     <p class="bar">
-      <span>${language}</span>
+      ${language && html`<span class="language">${language}</span>`}
       <span role="status">${told.value}</span>
       <button type="button" onClick=${copy}>${texts.copy}</button>
     </p>

@@ -134,8 +134,9 @@ export const texts = {
         unread: 'Reachable from everywhere. The gateway cannot read along.',
         waiting: 'Not reachable yet',
         waitingText: 'No connection from outside has come through yet.',
+        machine: 'Only this computer',
         home: 'Only at home',
-        homeText: 'Only this computer reaches the node, or your network if you opened the node to it.',
+        homeText: 'The devices of your network reach the node.',
         configured: 'This address is in the configuration.',
       },
       room: {
@@ -179,7 +180,7 @@ export const texts = {
         unchecked: 'Nobody has looked for a newer one yet.',
       },
       messages: {
-        title: 'Messages to you',
+        title: 'Alerts',
         more: 'Send a test',
         how: 'Turn them on',
         off: 'Off',
@@ -189,17 +190,17 @@ export const texts = {
       },
     },
     messages: {
-      title: 'Messages',
+      title: 'Alerts',
       explanation:
         'The node can tell a program of yours when it needs you, and when it is well again: a home automation, a bot of a messenger, or a service for alerts. The program takes webhooks in the form of Standard Webhooks.',
       how: 'How to turn it on',
       secret: 'Make a secret on the machine of the node. The program gets the same one:',
       configure: 'Name the program in the configuration of the node:',
       restart: 'Restart the node. Then this page can send a test.',
-      receiver: (host: string) => `Messages go to ${host}.`,
+      receiver: (host: string) => `Alerts go to ${host}.`,
       untold: 'Nothing had to be told yet.',
       told: (date: string) => `The last one arrived on ${date}.`,
-      problem: (problem: string) => `The newest message has not arrived: ${problem} It is sent again.`,
+      problem: (problem: string) => `The newest alert has not arrived: ${problem} It is sent again.`,
       test: 'Send a test',
       tested: (host: string) => `${host} has taken the test.`,
     },
@@ -487,7 +488,7 @@ export const texts = {
       howText: 'Write both into the configuration of the node, and restart it:',
     },
     contents: {
-      title: 'Previews and search',
+      title: 'Search',
       previews: 'Previews of pictures',
       search: 'Search in contents',
       complete: 'All files are done.',
@@ -578,7 +579,7 @@ export const texts = {
       account: 'I am new here',
       code: 'I have a sign-in code',
       import: 'I have a copy of my key',
-      machine: 'On the machine of the node',
+      machine: 'I am at the machine of the node',
       backup: 'I have a backup',
     },
     restored: (date: string) => `Your node is back, as it was on ${date}. Sign in as you did then.`,
@@ -588,7 +589,7 @@ export const texts = {
         'The backup is uploaded to this node and read. You see what is in it before anything changes.',
       file: 'Backup, such as "backup-20261120-123456.tar.gz"',
       noBackup: 'This file is no backup. Choose a file that is named like "backup-20261120-123456.tar.gz".',
-      newIdentity: 'The node of the backup still runs elsewhere',
+      newIdentity: 'The old node still runs elsewhere: give this one a new identity',
       uploading: 'The backup is uploaded',
       sent: (sent: string, all: string) => `${sent} of ${all}`,
       broken: 'The connection broke off. Choose the backup again.',
@@ -964,9 +965,7 @@ export const texts = {
   trash: {
     title: 'Trash',
     text: (days: number) =>
-      `Deleted files and folders stay here for ${counted(days, 'day')}. Until then they count as room that you use, and the oldest ones go earlier if you need their room.`,
-    ownerText:
-      'As the owner you can change the days for everybody: set "storage.trash" in the configuration of the node.',
+      `Deleted files stay here for ${counted(days, 'day')}, or less if you need the room.`,
     none: 'The trash is empty.',
     list: 'Deleted files and folders',
     columns: { name: 'Name', kind: 'Was in', size: 'Size', changed: 'Deleted' },
@@ -1032,6 +1031,9 @@ export const texts = {
     storages: 'Storage of the files',
     everything: 'All files',
     keptOfAll: (bytes: string) => `The trash and the former versions of all users take ${bytes} beside that.`,
+    keptDays:
+      'How long they stay is in the configuration of the node: "storage.trash" and "storage.versions".',
+    perUser: 'Who stores what',
     freeSome: 'Delete what nobody needs, empty the trash, or use a larger disk.',
     /** The parts of a bar. */
     legend: {

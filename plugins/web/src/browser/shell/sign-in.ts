@@ -15,6 +15,7 @@ import { keptKey, readKeptKey, StoredKeyWay } from '../sign-in/browser-key/store
 import { BrowserWallets, wallets } from '../sign-in/browser-wallets.ts'
 import { CommandLine } from '../sign-in/command-line.ts'
 import { faultOf } from '../sign-in/fault-of.ts'
+import { Mark } from '../sign-in/mark.ts'
 import { NameStep } from '../sign-in/name-step.ts'
 import { OneTimeCode } from '../sign-in/one-time-code.ts'
 import { post } from '../sign-in/post.ts'
@@ -329,7 +330,7 @@ function Head({ isNew, isForAccount }: HeadProps): VNode {
   const { welcome, welcomeText, title, accountTitle, restored } = texts.signIn
   const heading = isNew ? welcome : isForAccount ? accountTitle : title
   useLayoutEffect(() => setTitle(heading), [heading])
-  return html`<img src="/web/icon.svg" alt="" width="44" height="44" />
+  return html`<${Mark} />
     <h1>${heading}</h1>
     <p class="hint">${isNew ? welcomeText : nodeName.value}</p>
     ${restoredMoment.value && html`<p role="status">${restored(dateText(restoredMoment.value))}</p>`}`

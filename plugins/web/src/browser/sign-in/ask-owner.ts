@@ -6,6 +6,7 @@ import { html } from '../html.ts'
 import { NameField, typedName } from '../name-field.ts'
 import { texts } from '../texts.ts'
 import { faultOf } from './fault-of.ts'
+import { Mark } from './mark.ts'
 
 interface AskOwnerProps {
   readonly address: string
@@ -49,7 +50,8 @@ export function AskOwner({ address, name, send, signIn, onBack }: AskOwnerProps)
     run(async () => {
       if (!(await signIn())) fault.value = text.notYet
     })
-  const heading = (title: string) => html`<h1 key=${title} tabindex="-1" ref=${focusAtFirst}>${title}</h1>`
+  const heading = (title: string) =>
+    html`<${Mark} /><h1 key=${title} tabindex="-1" ref=${focusAtFirst}>${title}</h1>`
   const problem = html`<p class="fault" role="alert">${fault.value}</p>`
   const back = html`<button type="button" onClick=${onBack}>${text.back}</button>`
   if (send !== null && !isSent.value) {
@@ -65,7 +67,6 @@ export function AskOwner({ address, name, send, signIn, onBack }: AskOwnerProps)
     </form>`
   }
   return html`<div class="step">
-    <img src="/web/icon.svg" alt="" width="44" height="44" />
     ${heading(isSent.value ? text.sentTitle : text.title)}
     <p>${isSent.value ? text.sent : text.byHand}</p>
     ${isSent.value && html`<p>${text.sentAddress}</p>`}

@@ -4,6 +4,7 @@ import { html } from '../html.ts'
 import { NameField, typedName } from '../name-field.ts'
 import { reasonOf } from '../request.ts'
 import { texts } from '../texts.ts'
+import { Mark } from './mark.ts'
 
 interface NameStepProps {
   /** A name that was typed before. */
@@ -30,6 +31,7 @@ export function NameStep({ name, fault: before, onName, onSkip }: NameStepProps)
     })
   }
   return html`<form class="step" onSubmit=${submit}>
+    <${Mark} />
     <h1>${text.title}</h1>
     <p>${text.explanation}</p>
     <${NameField} value=${name} fault=${fault.value} focused />

@@ -10,7 +10,7 @@ import { texts } from '../../texts.ts'
 
 const text = texts.account
 
-/** Shows the name and the address of the person, and changes the name. */
+/** Shows and changes the name of the person, and shows their address. */
 export function Person({ page }: { page: PageContext }): VNode {
   const { wallet, owner } = page.user
   const username = useSignal(page.user.username)
@@ -32,16 +32,14 @@ export function Person({ page }: { page: PageContext }): VNode {
   return html`<section class="card">
     <div class="person">
       <${Avatar} name=${username.value} />
-      <div class="grow">
-        <h2>${username.value}</h2>
-        ${owner && html`<span class="badge accent">${text.owner}</span>`}
-      </div>
+      <h2>${username.value}</h2>
+      ${owner && html`<span class="badge accent">${text.owner}</span>`}
     </div>
-    <${AddressText} value=${wallet} />
-    <p class="hint">${text.walletText}</p>
     <form onSubmit=${rename}>
       <${NameField} value=${username.peek()} fault=${fault.value} hint=${text.nameHint} />
       <p class="choices"><button type="submit">${text.rename}</button></p>
     </form>
+    <${AddressText} value=${wallet} />
+    <p class="hint">${text.walletText}</p>
   </section>`
 }

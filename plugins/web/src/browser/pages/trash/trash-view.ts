@@ -30,8 +30,7 @@ export function TrashView({ page, trash, actions, tasks }: TrashViewProps): VNod
   const isEmpty = items !== null && items.length === 0 && trash.cursor.value === null
   const isListed = items !== null && !isEmpty
   const days = trash.days.value
-  const about =
-    days === null ? '' : [words.text(days), page.user.owner && words.ownerText].filter(Boolean).join(' ')
+  const about = days === null ? '' : words.text(days)
   return html`<section class="files trash">
     <div class="page-head">
       <h1 id=${headingId} tabindex="-1">${words.title}</h1>

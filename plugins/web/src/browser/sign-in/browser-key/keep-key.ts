@@ -4,6 +4,7 @@ import { AddressText } from '../../address-text.ts'
 import { focusAtFirst } from '../../focus.ts'
 import { html } from '../../html.ts'
 import { texts } from '../../texts.ts'
+import { Mark } from '../mark.ts'
 import { KeyText } from './key-care.ts'
 import { signerOf } from './sign-with-key.ts'
 
@@ -23,6 +24,7 @@ const text = texts.account.key
 export function KeepKey({ secret, working, fault, onSignIn, children }: KeepKeyProps): VNode {
   const [address] = signerOf(secret)
   return html`<div class="step">
+    <${Mark} />
     <h1 tabindex="-1" ref=${focusAtFirst}>${text.copyTitle}</h1>
     <p>${text.copyText}</p>
     <${KeyText} value=${textOfKey(secret)} hides />

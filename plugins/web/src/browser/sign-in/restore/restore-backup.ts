@@ -9,6 +9,7 @@ import { Refusal } from '../../refusal.ts'
 import { reasonOf } from '../../request.ts'
 import { texts } from '../../texts.ts'
 import { dateText } from '../../times.ts'
+import { Mark } from '../mark.ts'
 import { BackupUpload, type Comparison, type UploadedBackup } from './backup-upload.ts'
 
 interface RestoreBackupProps {
@@ -125,16 +126,17 @@ export function RestoreBackup({ claim, onRefused, onDone, onBack }: RestoreBacku
     newIdentity.value = (target as HTMLInputElement).checked
   }
   const back = html`<button type="button" onClick=${onBack}>${texts.cancel}</button>`
-  const heading = (title: string) => html`<h1 key=${title} tabindex="-1" ref=${focusAtFirst}>${title}</h1>`
+  const heading = (title: string) =>
+    html`<${Mark} /><h1 key=${title} tabindex="-1" ref=${focusAtFirst}>${title}</h1>`
   const problem = html`<p class="fault" role="alert">${fault.value}</p>`
   const now = step.value
   if (now.kind === 'choose') {
     return html`<div class="step">
       ${heading(text.title)}
       <p>${text.explanation}</p>
+      <label class="choice"><input type="checkbox" checked=${newIdentity.value} onChange=${change} />${text.newIdentity}</label>
       <label>${text.file}<input type="file" accept=".gz,application/gzip" onChange=${choose} /></label>
       ${problem}
-      <label class="choice"><input type="checkbox" checked=${newIdentity.value} onChange=${change} />${text.newIdentity}</label>
       <p class="choices">${back}</p>
     </div>`
   }

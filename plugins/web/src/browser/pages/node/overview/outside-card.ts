@@ -2,6 +2,7 @@ import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import type { VNode } from 'preact'
 import { html } from '../../../html.ts'
+import { isLoopback } from '../../../loopback.ts'
 import { type Polled, usePolled } from '../../../polled.ts'
 import { ifRunning } from '../../../refusal.ts'
 import { texts } from '../../../texts.ts'
@@ -22,7 +23,7 @@ export function useReach(page: PageContext): Polled<{ readonly reach: Reach | nu
 /** Whether the node can be reached from outside, and at which address. */
 export function OutsideCard({ reach }: { reach: Reach }): VNode {
   const { fact, note, kind } = toldBy(reach)
-  const more = fact === words.home ? words.open : words.more
+  const more = fact === words.machine ? words.open : words.more
   return html`<${Card} icon="globe" title=${words.title} fact=${fact} kind=${kind} more=${['overlay', more]}>
     <p class="note">${note}</p>
   <//>`
@@ -34,5 +35,6 @@ function toldBy({ connected, proxyEnabled, endsTls, addresses: [address] }: Reac
     return { fact: name ?? words.reachable, note: endsTls ? words.unread : words.connected, kind: '' }
   if (proxyEnabled) return { fact: name ?? words.waiting, note: words.waitingText, kind: 'warning' }
   if (name !== null) return { fact: name, note: words.configured, kind: '' }
+  if (isLoopback()) return { fact: words.machine, note: texts.node.overlay.phone.here, kind: '' }
   return { fact: words.home, note: words.homeText, kind: '' }
 }

@@ -71,6 +71,7 @@ export function BackupPart({ page }: { page: PageContext }): VNode {
   if (state === null) return html`<${PolledState} of=${backups} />`
   const { status, list } = state
   const { running, planned } = status
+  const [first, ...others] = linesOf(status)
   return html`
     <${PolledState} of=${backups} />
     ${
@@ -81,10 +82,11 @@ export function BackupPart({ page }: { page: PageContext }): VNode {
       </p>`
     }
     <section class="card box" aria-label=${words.title}>
-      ${linesOf(status).map(({ text, isFault }) => html`<p key=${text} class=${isFault ? 'fault' : ''}>${text}</p>`)}
+      <p class=${first.isFault ? 'fact fault' : 'fact'}>${first.text}</p>
       <p role="status">${progressOf(status)}</p>
       ${(running || isCreating.value) && html`<progress aria-label=${words.progress} value=${running?.share ?? undefined}></progress>`}
       <p class="choices"><${Action} page=${page} main run=${create}>${words.create}<//></p>
+      ${others.map(({ text, isFault }) => html`<p key=${text} class=${isFault ? 'fault' : 'note'}>${text}</p>`)}
     </section>
     ${status.next === null && html`<${HowToSchedule} />`}
     ${list.length > 0 && html`<h2>${words.list}</h2>`}
@@ -176,7 +178,7 @@ interface Line {
   readonly isFault: boolean
 }
 
-/** Returns what there is to say about the backups, one line each. */
+/** Returns what there is to say about the backups, one line each. The first one is about the last backup. */
 function linesOf({
   last,
   next,
@@ -189,14 +191,11 @@ function linesOf({
   targets,
   previous,
   command,
-}: Status): Line[] {
+}: Status): [first: Line, ...others: Line[]] {
   const words = texts.node.backups
   const told: Line[] = []
   const say = (text: string | false) => text && told.push({ text, isFault: false })
   const complain = (text: string) => told.push({ text, isFault: true })
-  if (last === null) say(words.none)
-  else if (last.problem === null) say(words.last(dateText(last.at)))
-  else complain(words.failed(dateText(last.at), last.problem))
   if (drill !== null) {
     const { result, at, problem, seconds } = drill
     const date = dateText(at)
@@ -227,5 +226,13 @@ function linesOf({
     else say(completeAt === null ? words.targetPending(name) : words.target(name, dateText(completeAt)))
   }
   for (const { backup, bytes } of previous) say(words.previous(backup, bytesText(bytes), command))
-  return told
+  return [lineOfLast(last), ...told]
+}
+
+function lineOfLast(last: Status['last']): Line {
+  const words = texts.node.backups
+  if (last === null) return { text: words.none, isFault: false }
+  const { at, problem } = last
+  if (problem === null) return { text: words.last(dateText(at)), isFault: false }
+  return { text: words.failed(dateText(at), problem), isFault: true }
 }

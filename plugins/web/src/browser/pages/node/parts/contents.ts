@@ -16,7 +16,7 @@ interface Status {
 
 const words = texts.node.contents
 
-/** How far the node is with previews and with the search: what waits, what failed, and the room that it takes. */
+/** How far the node is with the search and with previews: what waits, what failed, and the room that it takes. */
 export function ContentsPart({ page }: { page: PageContext }): VNode {
   const status = usePolled<Status>(page, {
     async load(get) {
@@ -32,16 +32,16 @@ export function ContentsPart({ page }: { page: PageContext }): VNode {
   return html`
     <${PolledState} of=${status} />
     ${
+      search &&
+      html`<${Box} title=${words.search} work=${search}>
+        <p>${words.indexed(search.indexed)} ${words.index(bytesText(search.bytes))}</p>
+      <//>`
+    }
+    ${
       previews &&
       html`<${Box} title=${words.previews} work=${previews}>
         <p>${words.made(previews.made)} ${words.cache(bytesText(previews.cacheBytes), bytesText(previews.cacheLimit))}</p>
         <${UsageBar} bytes=${previews.cacheBytes} space=${{ free: previews.cacheLimit - previews.cacheBytes, total: previews.cacheLimit }} />
-      <//>`
-    }
-    ${
-      search &&
-      html`<${Box} title=${words.search} work=${search}>
-        <p>${words.indexed(search.indexed)} ${words.index(bytesText(search.bytes))}</p>
       <//>`
     }
   `

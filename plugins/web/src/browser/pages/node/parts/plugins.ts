@@ -18,7 +18,7 @@ interface PluginsProps {
 /** The plugins with their states, to be enabled and disabled. */
 export function PluginsPart({ page, onPluginsChanged }: PluginsProps): VNode {
   const plugins = usePolled<readonly NodePlugin[]>(page, {
-    load: async (get) => (await get('GET /api/system/plugins')).plugins,
+    load: async (get) => (await get('GET /api/system/plugins')).plugins.toSorted(byId),
     pauseMs: () => 15_000,
   })
   const all = plugins.value.value ?? []
@@ -54,8 +54,9 @@ export function PluginsPart({ page, onPluginsChanged }: PluginsProps): VNode {
         const switchText = up ? words.disable : words.enable
         return html`<li key=${id}>
           <div class="grow">
-            <strong>${description === '' ? id : description}</strong> <span class=${`badge ${badgeOf(state)}`}>${words.states[state] ?? state}</span>
-            <p class="note">${[description !== '' && id, version && words.version(version), required && up && words.required].filter(Boolean).join(' · ')}</p>
+            <strong>${id}</strong> <span class=${`badge ${badgeOf(state)}`}>${words.states[state] ?? state}</span>
+            <p class="note">${description}</p>
+            <p class="note">${[version && words.version(version), required && up && words.required].filter(Boolean).join(' · ')}</p>
             <p class=${state === 'disabled' ? 'note' : 'fault'}>${reason && (state === 'disabled' ? words.off(reason) : reason)}</p>
           </div>
           ${
@@ -73,6 +74,10 @@ function badgeOf(state: string): string {
   if (state === 'active') return 'good'
   if (state === 'disabled') return ''
   return state === 'degraded' ? 'warning' : 'fault'
+}
+
+function byId(one: NodePlugin, other: NodePlugin): number {
+  return one.id.localeCompare(other.id)
 }
 
 function isUp({ state }: NodePlugin): boolean {

@@ -1,6 +1,7 @@
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import type { VNode } from 'preact'
+import { Avatar } from '../../../avatar.ts'
 import { bytesText } from '../../../bytes-text.ts'
 import { html } from '../../../html.ts'
 import { PolledState, usePolled } from '../../../polled.ts'
@@ -9,6 +10,7 @@ import { shownName } from '../../../shown-name.ts'
 import { texts } from '../../../texts.ts'
 import { UsageBar } from '../../../usage-bar.ts'
 import { StorageCard } from '../cards/history-cards.ts'
+import { usageText } from './file-usage.ts'
 
 interface Storage {
   readonly all: NodeAnswers['GET /api/files/usage/all']
@@ -48,7 +50,19 @@ export function StoragePart({ page }: { page: PageContext }): VNode {
         </li>`,
       )}
     </ul>
-    ${kept > 0 && html`<p class="note">${words.keptOfAll(bytesText(kept))}</p>`}
+    ${kept > 0 && html`<p class="note">${words.keptOfAll(bytesText(kept))} ${words.keptDays}</p>`}
+    <h2>${words.perUser}</h2>
+    <ul class="items card" aria-label=${words.perUser}>
+      ${all.users.map(
+        (user) => html`<li key=${user.uuid}>
+          <${Avatar} name=${user.username} />
+          <div class="grow">
+            <strong>${user.username}</strong>
+            <p class="note">${usageText(user)}</p>
+          </div>
+        </li>`,
+      )}
+    </ul>
     ${days && html`<div class="cards"><${StorageCard} days=${days.periods} isLinked=${false} /></div>`}
   `
 }
