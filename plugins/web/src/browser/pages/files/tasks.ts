@@ -251,9 +251,9 @@ export class Tasks {
 
   /** Says what a group has done. If a part of it cannot be taken back, nothing is offered. */
   #tell({ id, tasks, told, isUndoable }: TaskGroup): void {
-    // An upload is no request of the page, so the frame does not know of it.
-    if (tasks.some(({ work }) => work.source instanceof File)) void this.#page.refresh()
     const done = tasks.filter(({ state }) => state.value.is === 'done')
+    // An upload is no request of the page, so the frame does not know of it.
+    if (done.some(({ work }) => work.source instanceof File)) void this.#page.refresh()
     const [first, ...others] = done.map(({ work }) => nameOf(work.path))
     if (first === undefined) return
     if (told && isUndoable) this.lastChange.tell(told([first, ...others]), id)
