@@ -221,7 +221,7 @@ export const texts = {
       text: 'Each part of the node is a plugin. You can switch most of them off and on while the node runs.',
       off: (reason: string) => `It is ${reason}.`,
       states: {
-        active: 'Works',
+        active: 'On',
         degraded: 'Works in part',
         failed: 'Failed',
         blocked: 'Blocked',

@@ -39,7 +39,7 @@ export function Person({ page }: { page: PageContext }): VNode {
       <${NameField} value=${username.peek()} fault=${fault.value} hint=${text.nameHint} />
       <p class="choices"><button type="submit">${text.rename}</button></p>
     </form>
-    <${AddressText} value=${wallet} />
     <p class="hint">${text.walletText}</p>
+    <${AddressText} value=${wallet} />
   </section>`
 }

@@ -49,8 +49,8 @@ export function LinkCard({ page, share, days, maker, onChanged }: LinkCardProps)
     const { url, reach } = await change({ newAddress: true })
     if (url !== null) showAddress(share, { url, reach })
   }
-  const action = (text: string, run: () => Promise<unknown>) =>
-    html`<${Action} page=${page} label=${texts.files.of(text, shown)} run=${run}>${text}<//>`
+  const action = (text: string, run: () => Promise<unknown>, danger = false) =>
+    html`<${Action} page=${page} danger=${danger} label=${texts.files.of(text, shown)} run=${run}>${text}<//>`
   return html`<li class="card">
     <p class="name">
       ${icon(type === 'directory' ? 'folder' : 'file')}
@@ -67,7 +67,7 @@ export function LinkCard({ page, share, days, maker, onChanged }: LinkCardProps)
       ${days && state === 'back' && action(words.reopen, () => change({ reopen: true }))}
       ${days && state !== 'gone' && action(words.change, () => offerChange(share, days, change))}
       ${days && state !== 'gone' && action(words.replace, replace)}
-      ${action(words.end, end)}
+      ${action(words.end, end, true)}
     </p>
     <${Uses} page=${page} share=${share} />
   </li>`

@@ -119,7 +119,7 @@ export function BackupPart({ page }: { page: PageContext }): VNode {
                 restored.value = filename
               }}
             >${words.restore} …<//>
-            <${Action} page=${page} label=${texts.node.of(words.delete, filename)} run=${() => remove(filename)}>${words.delete}<//>
+            <${Action} page=${page} danger label=${texts.node.of(words.delete, filename)} run=${() => remove(filename)}>${words.delete}<//>
           </span>
         </li>`,
       )}
