@@ -953,6 +953,16 @@ export interface NodeAnswers {
      */
     endsTls: boolean
   }
+  'GET /api/previews/formats': {
+    /**
+     * Extensions of the names of pictures, such as "jpg".
+     */
+    pictures: string[]
+    /**
+     * Extensions of the names of audio files, which may have a cover picture.
+     */
+    sounds: string[]
+  }
   'GET /api/previews/photo': {
     /**
      * Null for a file that is no picture, or that the node has not looked at yet.

@@ -22,6 +22,8 @@ export interface PreviewService {
    *   reason of the signal
    */
   get(wanted: WantedPreview): Promise<Uint8Array>
+  /** Whether a file of this name is a picture of which there may be a preview. Whether there is one, the content decides. */
+  isPicture(name: string): boolean
 }
 
 /** The previews of the plugin `previews`. */
@@ -62,6 +64,11 @@ export interface PictureDecodeOptions {
 /** Decodes pictures of formats that `previews` does not know, such as HEIC. */
 export interface PreviewDecoder {
   /**
+   * The extensions of the names of such pictures, such as `psd`: in lower case, without the dot. Files with them are among the photos, and have
+   * previews before anybody asks. Others have one when somebody asks. Default: none.
+   */
+  readonly extensions?: readonly string[]
+  /**
    * Returns whether the decoder is for a file. It reads nothing, and never throws.
    *
    * @param head the first 4,096 bytes of the file, or all of a smaller one
@@ -77,6 +84,13 @@ export interface PreviewDecoder {
 }
 
 /** Decoders of further formats, by the name of the format. The first one that recognizes a file decodes it. */
-export const PreviewDecoders = defineRegistry<PreviewDecoder>('preview-decoders', 1, (decoder) =>
-  lackingMethod(decoder, 'recognizes', 'decode'),
+export const PreviewDecoders = defineRegistry<PreviewDecoder>(
+  'preview-decoders',
+  1,
+  (decoder) => lackingMethod(decoder, 'recognizes', 'decode') ?? wrongExtension(decoder),
 )
+
+function wrongExtension({ extensions = [] }: PreviewDecoder): string | null {
+  const wrong = extensions.find((extension) => !/^[a-z0-9]{1,16}$/.test(extension))
+  return wrong === undefined ? null : `has the extension "${wrong}", which must be lower case, without a dot`
+}

@@ -24,6 +24,7 @@ const memoryBytes = 1024 * mebibyte
 
 /** Decodes HEIC in a sandbox process. The process starts with the first picture. */
 export class HeicDecoder implements PreviewDecoder {
+  readonly extensions = ['heic', 'heif']
   readonly #sandbox: ContentSandbox
 
   constructor(log: Log) {

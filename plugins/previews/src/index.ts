@@ -17,11 +17,13 @@ import { BackgroundPreviews } from './follow/background-previews.ts'
 import { IndexFollower } from './follow/index-follower.ts'
 import { Sweeps } from './follow/sweeps.ts'
 import { previewsHealth } from './health.ts'
+import { formatsRoute } from './http/formats-route.ts'
 import { photosRoute } from './http/photos-route.ts'
 import { previewRoute } from './http/preview-route.ts'
 import { statusRoute } from './http/status-route.ts'
 import { PictureSandbox } from './picture-sandbox.ts'
 import { PreviewMaker } from './preview-maker.ts'
+import { PreviewNames } from './preview-names.ts'
 import { PreviewStatus } from './status.ts'
 import { CacheTable } from './tables/cache-table.ts'
 import { ContentTable } from './tables/content-table.ts'
@@ -56,6 +58,7 @@ export default definePlugin({
     }
     userData.add('previews', { erase: eraseUser })
 
+    const names = new PreviewNames(decoders)
     const sandbox = new PictureSandbox(log)
     onStop(() => sandbox.stop())
     health.add('previews', previewsHealth(sandbox))
@@ -86,7 +89,17 @@ export default definePlugin({
       signal,
     })
     const onLearned = () => background.begin()
-    const follower = new IndexFollower({ index, users, entries, maxFileSize, isUser, onLearned, log, signal })
+    const follower = new IndexFollower({
+      index,
+      users,
+      entries,
+      names,
+      maxFileSize,
+      isUser,
+      onLearned,
+      log,
+      signal,
+    })
     const isFollowed = (userUuid: string) => follower.isComplete(userUuid)
     const status = new PreviewStatus({
       users,
@@ -99,12 +112,14 @@ export default definePlugin({
     })
     routes((app) => {
       previewRoute(app, asked)
+      formatsRoute(app, names)
       photosRoute(app, { index, entries, contents, status })
       statusRoute(app, status)
     })
 
     onServing(() => {
-      if (contents.changeDecoders(JSON.stringify([generation, ...decoders.names()]))) entries.renewUndecoded()
+      const known = [...decoders].map(([name, { extensions }]) => [name, extensions])
+      if (contents.changeDecoders(JSON.stringify([generation, ...known]))) entries.lookAgain()
       if (!config.background) return
       const sweeps = new Sweeps({
         index,
@@ -134,6 +149,7 @@ export default definePlugin({
         async get({ user, path, size, signal }) {
           return asked.get(await asked.versionOf(user, path, signal), size, signal)
         },
+        isPicture: (name) => names.isPicture(name),
       },
     }
   },

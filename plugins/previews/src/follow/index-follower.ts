@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FileIndex, Log, UserDirectory } from '@nodekeep/plugin-sdk'
+import type { PreviewNames } from '../preview-names.ts'
 import type { EntryTable } from '../tables/entry-table.ts'
-import { mayHavePreview } from './candidates.ts'
 
 /** Milliseconds for which changes are gathered. */
 const gatherMs = 300
@@ -22,6 +22,7 @@ interface IndexFollowerServices {
   readonly index: FileIndex
   readonly users: UserDirectory
   readonly entries: EntryTable
+  readonly names: PreviewNames
   readonly maxFileSize: number
   readonly isUser: (userUuid: string) => boolean
   /** Called when files may be due. */
@@ -103,7 +104,7 @@ export class IndexFollower {
   }
 
   async #follow(userUuid: string): Promise<void> {
-    const { index, entries, maxFileSize, isUser, signal } = this.#services
+    const { index, entries, names, maxFileSize, isUser, signal } = this.#services
     const ofUser = index.for({ uuid: userUuid })
     // Otherwise an entry could come between the last page and the question.
     const isComplete = await ofUser.isComplete()
@@ -117,7 +118,7 @@ export class IndexFollower {
       isNew = true
       const files = page.entries.filter(({ type }) => type === 'file')
       const { may = [], others = [] } = Object.groupBy(files, (entry) =>
-        mayHavePreview(entry, maxFileSize) ? 'may' : 'others',
+        names.mayHavePreview(entry, maxFileSize) ? 'may' : 'others',
       )
       entries.learn(userUuid, may, others, cursor)
     }

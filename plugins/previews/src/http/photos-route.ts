@@ -186,10 +186,17 @@ function isDay(text: string): boolean {
 /** Milliseconds since 1970. A time without a zone is one of a camera, which counts as if it were UTC. */
 function timeIn(name: 'from' | 'to', text: string): number {
   const hasZone = isDay(text) || /(?:Z|[+-]\d\d:?\d\d)$/i.test(text)
-  const time = /^\d{4}-\d\d-\d\d(?:[Tt ]|$)/.test(text) ? Date.parse(hasZone ? text : `${text}Z`) : Number.NaN
-  if (Number.isNaN(time))
+  const [, day] = /^(\d{4}-\d\d-\d\d)(?:[Tt ]|$)/.exec(text) ?? []
+  const time = Date.parse(hasZone ? text : `${text}Z`)
+  if (day === undefined || Number.isNaN(time) || !isInCalendar(day))
     throw invalid(`"${name}" is no date. Write one such as 2026-05-01 or 2026-05-01T12:00:00Z.`)
   return time
+}
+
+/** Whether a day is there: `Date.parse` takes the 31st of February as a day in March. */
+function isInCalendar(day: string): boolean {
+  const time = Date.parse(day)
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(day)
 }
 
 /** @throws NodekeepError VALIDATION_ERROR for a text that is no `next` */

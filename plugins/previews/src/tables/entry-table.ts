@@ -101,10 +101,11 @@ export class EntryTable {
       .run({ user: userUuid, id, known, sha256, revision, modified: modified?.getTime() ?? 0 })
   }
 
-  /** Makes files due again that nobody could decode. */
-  renewUndecoded(): void {
+  /** Reads the index of all users again, and makes files due again that nobody could decode. */
+  lookAgain(): void {
     this.#database.exec(
-      `UPDATE entry SET due = 0 WHERE due IS NULL AND (sha256 IS NULL OR NOT EXISTS (
+      `DELETE FROM followed;
+       UPDATE entry SET due = 0 WHERE due IS NULL AND (sha256 IS NULL OR NOT EXISTS (
          SELECT 1 FROM content WHERE content.user = entry.user AND content.sha256 = entry.sha256))`,
     )
   }

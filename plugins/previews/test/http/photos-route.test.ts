@@ -79,6 +79,8 @@ test('a range of dates and pages', async (t) => {
   const bad = [
     { from: 'May' },
     { to: '2026-13-01' },
+    { from: '2026-02-31' },
+    { to: '2026-02-30T10:00:00Z' },
     { after: 'x' },
     { limit: '0' },
     { limit: '501' },

@@ -9,7 +9,6 @@ import {
   type RoutesApp,
   Type,
 } from '@nodekeep/plugin-sdk'
-import { isPreviewedPicture } from '@nodekeep/plugin-sdk/preview-names'
 import { sendOwnFile } from '@nodekeep/plugin-sdk/send-own-file'
 import { contentHeaders, namesTag, refuseAsCode } from '@nodekeep/plugin-sdk/stored-content'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -138,12 +137,11 @@ export function guestRoutes(app: RoutesApp, services: GuestRoutesServices): void
       const found = await folderIn(services, guest, path, after)
       if (found === null) return reply.send(await showFile(guest, path, request, reply))
       const { name, entries, next } = found
-      const ofPictures = entries.filter(({ name }) => isPreviewedPicture(name)).length
-      const isGrid =
-        view === undefined ? previews !== undefined && ofPictures * 2 > entries.length : view === 'grid'
+      const isPicture = (name: string) => previews?.isPicture(name) === true
+      const ofPictures = entries.filter(({ name }) => isPicture(name)).length
+      const isGrid = view === undefined ? ofPictures * 2 > entries.length : view === 'grid'
       const drop = path === '' && takesDrops(guest.share) ? formFor(services, guest) : null
       const { token } = guest
-      const hasPreviews = previews !== undefined
       return reply.send(
         folderPage({
           token,
@@ -153,7 +151,7 @@ export function guestRoutes(app: RoutesApp, services: GuestRoutesServices): void
           expires: guest.share.expires,
           next,
           isGrid,
-          hasPreviews,
+          isPicture,
           drop,
         }),
       )
@@ -357,18 +355,18 @@ async function pageOfFile(
     modified,
     expires: share.expires,
     text,
-    hasPreviews: previews !== undefined,
+    hasPreview: previews?.isPicture(name) === true,
     ...beside,
   })
 }
 
-/** The page of a link that is for uploads alone: nothing in the folder is shown. */
 /** A file that only looks like a text, or that changes now, has a page without its text. */
 function nullIfNotShown(error: unknown): null {
   if (isNodekeepError(error) && (error.code === 'UNPROCESSABLE' || error.code === 'CONFLICT')) return null
   throw error
 }
 
+/** The page of a link that is for uploads alone: nothing in the folder is shown. */
 async function dropPage(services: GuestRoutesServices, guest: Guest): Promise<string> {
   const name = await services.places.at(guest.share, '', async ({ root }) => nameOf(root))
   const title = `Upload to "${shownName(name)}"`

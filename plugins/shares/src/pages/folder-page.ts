@@ -1,5 +1,4 @@
 import { bytesText } from '@nodekeep/plugin-sdk/bytes-text'
-import { isPreviewedPicture } from '@nodekeep/plugin-sdk/preview-names'
 import { type Html, html } from './html.ts'
 import { documentOf } from './page.ts'
 import { dayText, shownName, untilText } from './texts.ts'
@@ -26,8 +25,8 @@ interface FolderView {
   /** The name that the next page begins after; null if this is the last one. */
   readonly next: string | null
   readonly isGrid: boolean
-  /** Whether the node makes previews. */
-  readonly hasPreviews: boolean
+  /** Whether the node may have a preview of a file of this name. */
+  readonly isPicture: (name: string) => boolean
   /** The form for uploads; null if guests may not upload. */
   readonly drop: Html | null
 }
@@ -98,11 +97,11 @@ function row(view: FolderView, entry: ListedEntry): Html {
 }
 
 function tile(view: FolderView, entry: ListedEntry): Html {
-  const { token, below, hasPreviews } = view
+  const { token, below } = view
   const { name, type, size } = entry
   const address = addressOf(token, '/preview', { path: `${below}/${name}`, size: 'small' })
   const picture = html`<img src="${address}" alt="" loading="lazy" width="256" height="256">`
-  const isPicture = type === 'file' && hasPreviews && isPreviewedPicture(name)
+  const isPicture = type === 'file' && view.isPicture(name)
   return html`<li><a class="tile" href="${linkOf(view, entry)}">
   ${isPicture ? picture : html`<span class="picture" aria-hidden="true">${type === 'directory' ? 'Folder' : typeOf(name)}</span>`}
   <span class="name"><bdi>${shownName(name)}</bdi></span>

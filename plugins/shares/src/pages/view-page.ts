@@ -1,5 +1,4 @@
 import { bytesText } from '@nodekeep/plugin-sdk/bytes-text'
-import { isPreviewedPicture } from '@nodekeep/plugin-sdk/preview-names'
 import { addressOf } from './folder-page.ts'
 import { type Html, html } from './html.ts'
 import { documentOf } from './page.ts'
@@ -18,8 +17,8 @@ interface FileView {
   readonly expires: Date
   /** The content of a text; null if it is not shown. */
   readonly text: string | null
-  /** Whether the node makes previews. */
-  readonly hasPreviews: boolean
+  /** Whether it is a picture of which the node may have a preview. */
+  readonly hasPreview: boolean
   /** The names of the files before and after it in its folder; null without. */
   readonly former: string | null
   readonly next: string | null
@@ -47,11 +46,11 @@ ${shown(view)}
   return documentOf({ title: shownName(name), content })
 }
 
-function shown({ token, name, below, hasPreviews, text }: FileView): Html | null {
+function shown({ token, name, below, hasPreview, text }: FileView): Html | null {
   const file = addressOf(token, '/file', { path: below })
-  if (isPreviewedPicture(name)) {
+  if (hasPreview || /\.(avif|gif|hei[cf]|jfif|jpe|jpe?g|png|webp)$/i.test(name)) {
     const preview = addressOf(token, '/preview', { path: below, size: 'large' })
-    return html`<p class="shown"><img src="${hasPreviews ? preview : file}" alt="${shownName(name)}"></p>`
+    return html`<p class="shown"><img src="${hasPreview ? preview : file}" alt="${shownName(name)}"></p>`
   }
   if (/\.(mp4|m4v|webm|mov|ogv)$/i.test(name))
     return html`<p class="shown"><video src="${file}" controls preload="metadata" playsinline></video></p>`

@@ -23,6 +23,7 @@ const slowPreviews = definePlugin({
         asked.now -= 1
         return Buffer.from('small')
       },
+      isPicture: (name) => /\.(?:jpg|png)$/.test(name),
     },
   }),
 })

@@ -12,7 +12,7 @@ import { dateText } from '../../times.ts'
 import { statOf } from './entry-operations.ts'
 import { timeOf } from './file-time.ts'
 import { folderOf, nameOf, previewAddress } from './paths.ts'
-import { mayHavePreview, type Previews } from './previews.ts'
+import type { Previews } from './previews.ts'
 import type { IfExists, Task, Tasks } from './tasks.ts'
 
 const words = texts.files.conflict
@@ -99,8 +99,7 @@ function StoredSide({ title, path, previews, page }: StoredSideProps): VNode {
       // The name tells enough to decide.
       .catch(() => {})
   }, [])
-  const picture =
-    previews.areThere.value === true && mayHavePreview(path) ? previewAddress(path, 'small') : null
+  const picture = previews.mayHave(path) ? previewAddress(path, 'small') : null
   return html`<${Side} title=${title} picture=${picture} bytes=${facts.value?.bytes ?? null} time=${facts.value?.time ?? null} />`
 }
 

@@ -6,13 +6,14 @@ import { html } from '../../html.ts'
 import { icon } from '../../icon.ts'
 import { reasonOf } from '../../request.ts'
 import { texts } from '../../texts.ts'
-import { isPicture } from './previews.ts'
 import { TextView } from './text-view.ts'
 import { textContent, type ViewedContent, viewedContent } from './viewed-content.ts'
 import type { ViewedFile } from './viewed-file.ts'
 import { type Zoom, ZoomedPicture } from './zoomed-picture.ts'
 
 interface ContentProps {
+  /** Whether it is known to be a picture. Then it needs no question, so one that was loaded before is there at once. */
+  readonly isPicture?: boolean
   /** The address of the content. */
   readonly address: string
   /** The address of a preview, which is shown in place of a picture; none if there is no preview. */
@@ -27,10 +28,9 @@ interface ContentProps {
 }
 
 /** Shows a content, if the browser can. */
-export function ContentView({ address, preview, page, name, zoom, file, onDownload }: ContentProps): VNode {
-  // Pictures need no question, so one that was loaded before is there at once.
-  const isKnown = file !== undefined && isPicture(file.path)
-  const content = useSignal<ViewedContent | null>(isKnown ? { kind: 'picture' } : null)
+export function ContentView(props: ContentProps): VNode {
+  const { isPicture = false, address, preview, page, name, zoom, file, onDownload } = props
+  const content = useSignal<ViewedContent | null>(isPicture ? { kind: 'picture' } : null)
   const fault = useSignal('')
   const load = (loader: typeof viewedContent, signal: AbortSignal) =>
     loader(page, address, signal)
@@ -43,7 +43,7 @@ export function ContentView({ address, preview, page, name, zoom, file, onDownlo
       })
   useLayoutEffect(() => {
     const leaving = new AbortController()
-    if (!isKnown) void load(viewedContent, leaving.signal)
+    if (!isPicture) void load(viewedContent, leaving.signal)
     return () => leaving.abort()
   }, [])
   // Names of some texts, such as .ts, are those of a video too.

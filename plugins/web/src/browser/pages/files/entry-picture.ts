@@ -9,7 +9,7 @@ import { iconOf } from './entry-icon.ts'
 import { kindOf } from './entry-kind.ts'
 import type { Entry } from './listing.ts'
 import { previewAddress } from './paths.ts'
-import { mayHavePreview, type Previews } from './previews.ts'
+import type { Previews } from './previews.ts'
 import type { ScrollSpeed } from './scroll-speed.ts'
 
 interface EntryPictureProps {
@@ -32,8 +32,7 @@ export function EntryPicture({ entry, path, isLarge = false, previews, speed }: 
   const sharper = isLarge ? `${previewAddress(path, 'medium')} 2x` : undefined
   const isShown =
     entry.type === 'file' &&
-    previews.areThere.value === true &&
-    mayHavePreview(entry.name) &&
+    previews.mayHave(entry.name) &&
     !isMissing.value &&
     (wasShown.current || speed?.isFast.value !== true)
   wasShown.current ||= isShown

@@ -1,50 +1,59 @@
-import { isPreviewedPicture, isPreviewedSound } from '@nodekeep/plugin-sdk/preview-names'
+import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { signal } from '@preact/signals'
 import { request } from '../../request.ts'
+import { extensionOf } from './entry-kind.ts'
 import { previewAddress } from './paths.ts'
 
-/** Pictures that browsers show without a preview, too. */
-const others = /\.(bmp|ico|svg)$/i
+type Formats = NodeAnswers['GET /api/previews/formats']
+
+/** Pictures that some browser shows without a preview. */
+const shownByBrowsers = /\.(avif|bmp|gif|hei[cf]|ico|jfif|jpe|jpe?g|png|svg|webp)$/i
 
 /** The previews that the node makes, if it has the plugin for them. */
 export class Previews {
-  /** Whether the node makes previews; `null` until it has answered. */
-  readonly areThere = signal<boolean | null>(null)
   readonly #page: PageContext
+  /** None without the plugin; `null` until the node has answered. */
+  readonly #formats = signal<Formats | null>(null)
 
   constructor(page: PageContext) {
     this.#page = page
+  }
+
+  /** Whether it is known which files may have previews. */
+  get isKnown(): boolean {
+    return this.#formats.value !== null
   }
 
   /** Asks the node. */
   async find(): Promise<void> {
     const { signal } = this.#page
     try {
-      // The node answers this fast. Its status counts all files.
-      await request(this.#page, 'GET /api/previews/photos', { query: { limit: '1' }, signal })
-      this.areThere.value = true
+      this.#formats.value = await request(this.#page, 'GET /api/previews/formats', { signal })
     } catch {
       // The page works without them.
-      this.areThere.value = false
+      this.#formats.value = { pictures: [], sounds: [] }
     }
+  }
+
+  /** Whether a file may have a preview, by its name. */
+  mayHave(name: string): boolean {
+    return this.#has('pictures', name) || this.#has('sounds', name)
+  }
+
+  /** Whether a file is a picture that can be shown, by its name. */
+  isPicture(name: string): boolean {
+    return this.#has('pictures', name) || shownByBrowsers.test(name)
   }
 
   /** Returns the address of what is shown in place of a picture; nothing if that is the picture itself. */
   ofPicture(path: string): string | undefined {
     // A preview does not move.
-    const isShown =
-      this.areThere.value === true && isPreviewedPicture(path) && !path.toLowerCase().endsWith('.gif')
+    const isShown = this.#has('pictures', path) && extensionOf(path) !== 'gif'
     return isShown ? previewAddress(path, 'large') : undefined
   }
-}
 
-/** Whether a file of this name is a picture that browsers may show. */
-export function isPicture(name: string): boolean {
-  return isPreviewedPicture(name) || others.test(name)
-}
-
-/** Whether a file of this name may have a preview. */
-export function mayHavePreview(name: string): boolean {
-  return isPreviewedPicture(name) || isPreviewedSound(name)
+  #has(kind: keyof Formats, name: string): boolean {
+    return this.#formats.value?.[kind].includes(extensionOf(name)) === true
+  }
 }

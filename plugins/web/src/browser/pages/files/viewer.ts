@@ -9,7 +9,7 @@ import { texts } from '../../texts.ts'
 import { ContentView } from './content-view.ts'
 import { takeWindow } from './full-window.ts'
 import { contentAddress, nameOf } from './paths.ts'
-import { isPicture, type Previews } from './previews.ts'
+import type { Previews } from './previews.ts'
 import { useSwipe } from './swipe.ts'
 import type { ViewedFile } from './viewed-file.ts'
 import type { Zoom } from './zoomed-picture.ts'
@@ -105,7 +105,7 @@ function OpenViewer(props: ViewerProps & { readonly path: string }): VNode {
     <header>
       <h2><bdi>${name}</bdi></h2>
       ${
-        isPicture(path) &&
+        previews.isPicture(path) &&
         html`<span class="zoom">
           ${button(words.zoomOut, 'zoom-out', () => zoom.current?.zoomOut())}
           ${button(words.zoomIn, 'zoom-in', () => zoom.current?.zoomIn())}
@@ -121,11 +121,12 @@ function OpenViewer(props: ViewerProps & { readonly path: string }): VNode {
     <div class="middle">
       <div class="file-content" ...${swipe}>
         ${
-          // Otherwise the whole picture would be loaded before its preview.
-          isPicture(path) && previews.areThere.value === null
+          // Otherwise a picture would be loaded whole before its preview.
+          !previews.isKnown
             ? html`<p class="hint" role="status">${texts.shell.loading}</p>`
             : html`<${ContentView}
                 key=${path}
+                isPicture=${previews.isPicture(path)}
                 address=${contentAddress(path)}
                 preview=${previews.ofPicture(path)}
                 page=${page}
@@ -159,7 +160,7 @@ function usePreloaded(paths: readonly (string | null)[], previews: Previews): vo
   // A picture that is not kept may be loaded twice.
   const kept = useRef<readonly HTMLImageElement[]>([])
   const addresses = paths.flatMap((path) =>
-    path !== null && isPicture(path) && previews.areThere.value !== null
+    path !== null && previews.isKnown && previews.isPicture(path)
       ? [previews.ofPicture(path) ?? contentAddress(path)]
       : [],
   )

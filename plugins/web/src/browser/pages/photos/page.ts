@@ -40,8 +40,7 @@ const mount: MountPage = (element, page) => {
   const { linked } = entryMarks(page)
   void photos.refresh()
   void linked.refresh()
-  // Without them, the node does not have this page.
-  previews.areThere.value = true
+  void previews.find()
   const stop = effect(() => {
     const path = viewed.path.value
     page.setTitle(path === null ? null : shownName(nameOf(path)))
