@@ -212,7 +212,7 @@ t.test(
     await page.getByRole('row').filter({ hasText: 'Letters' }).waitFor({ state: 'detached' })
     await inspect('files-undo')
     await button('Undo').click()
-    await page.getByText('Undone.').waitFor()
+    await page.getByText('Undone:').waitFor()
     await page.getByRole('row').filter({ hasText: 'To do.txt' }).getByRole('checkbox').click()
     const tops = await page
       .locator('.bottom-bar button')

@@ -251,7 +251,7 @@ t.test('the entries of a folder', { skip: needsChromium, jobs: 2 }, async (t) =>
       await page.evaluate('new Promise(requestAnimationFrame)')
       await page.getByText('Moved "b.txt".').waitFor()
       await grid.press('Control+z')
-      await page.getByText('Undone.').waitFor()
+      await page.getByText('Undone:').waitFor()
       await row(page, 'b.txt').waitFor({ state: 'detached' })
       t.equal(await contentOf(ada, '/b.txt'), 'b.txt')
 

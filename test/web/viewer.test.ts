@@ -74,7 +74,7 @@ t.test('files in the full window', { skip: needsChromium, jobs: 2 }, async (t) =
     await page.getByText('Moved "a.jpg" to the trash.').waitFor()
     t.equal((await ada.fetch('/stat?path=/trip/a.jpg')).status, 404)
     await page.getByRole('button', { name: 'Undo' }).click()
-    await page.getByText('Undone.').waitFor()
+    await page.getByText('Undone:').waitFor()
     t.equal((await ada.fetch('/stat?path=/trip/a.jpg')).status, 200)
     await page.keyboard.press('Escape')
     await page.getByRole('grid').locator(':scope:focus').waitFor()
@@ -323,7 +323,7 @@ t.test('files in the full window', { skip: needsChromium, jobs: 2 }, async (t) =
     await page.getByText('Moved 2 entries to the trash.').waitFor()
     t.equal((await ada.fetch('/stat?path=/album/2025-12.jpg')).status, 404)
     await page.getByRole('button', { name: 'Undo' }).click()
-    await page.getByText('Undone.').waitFor()
+    await page.getByText('Undone:').waitFor()
     t.equal(await photo('2025-12.jpg').count(), 1, 'it is said when the photo is back')
 
     await photo('2025-12.jpg').click()

@@ -1,31 +1,22 @@
 import { randomBytes } from 'node:crypto'
-import {
-  type ChangePosition,
-  conflict,
-  type FilesService,
-  isNodekeepError,
-  KeyedLock,
-  NodekeepError,
-  untilAborted,
-} from '@nodekeep/plugin-sdk'
+import { conflict, type FilesService, isNodekeepError, KeyedLock, NodekeepError } from '@nodekeep/plugin-sdk'
 import { isOverQuota } from '../guests/no-room.ts'
 import { beingMoved, type Place, type Places, unlessUnavailable } from '../guests/places.ts'
 import { networkOf } from '../network-of.ts'
 import type { Share } from '../share.ts'
 import type { ShareTable } from '../tables/share-table.ts'
 import type { UseTable } from '../tables/use-table.ts'
-import { type Allowance, Allowances, type Left } from './allowances.ts'
-import { fileName, numberedName } from './file-name.ts'
-import type { StagedDrop, StagedDrops } from './staged-drop.ts'
+import { Allowances, type Left } from './allowances.ts'
+import { numberedName } from './file-name.ts'
+import { type AnnouncedFile, type OpenUpload, openUpload } from './open-upload.ts'
+import type { StagedDrops } from './staged-drop.ts'
+import { atMost, bounded, fileTooLarge, nothing, until } from './upload-content.ts'
 
 /** Milliseconds for which an upload is kept of which nothing arrives: others may lack its part of what the link takes. */
 export const keepMs = 30 * 60 * 1000
 
 /** Names that are tried for a file. */
 const mostNames = 10_000
-
-/** Characters of the name that a guest gives. */
-const longestSender = 80
 
 interface DropsServices {
   readonly files: FilesService
@@ -37,36 +28,10 @@ interface DropsServices {
   readonly signal: AbortSignal
 }
 
-/** A file as a guest announces it. */
-interface AnnouncedFile {
-  readonly name: string
-  /** The name that the guest gives; null if none was asked for. */
-  readonly sender: string | null
-  /** Bytes. */
-  readonly length: number
-}
-
 /** How far an upload is, in bytes. */
 interface Progress {
   readonly offset: number
   readonly length: number
-}
-
-/** An upload whose end is not recorded. */
-interface OpenUpload {
-  readonly id: string
-  readonly share: string
-  readonly userUuid: string
-  readonly name: string
-  readonly sender: string | null
-  readonly network: string
-  readonly length: number
-  readonly staged: StagedDrop
-  readonly allowance: Allowance
-  /** Where the journal of files was before the file was written; null as long as nothing writes it. Then the file may be stored. */
-  began: ChangePosition | null
-  /** Ends the request that receives bytes, or writes the file, now. */
-  newest: AbortController | null
 }
 
 /**
@@ -123,19 +88,14 @@ export class Drops {
     const network = networkOf(address)
     const allowance = this.#allowances.take(share, network, file.length)
     const id = randomBytes(16).toString('hex')
-    const upload: OpenUpload = {
+    const upload = openUpload(share, file, {
       id,
-      share: share.id,
-      userUuid: share.userUuid,
-      name: fileName(file.name),
-      sender: senderOf(file.sender),
       network,
       length: file.length,
       staged: staged.open(id, allowance.room),
       allowance,
-      began: null,
       newest: null,
-    }
+    })
     try {
       // It is there before the first wait, so that the end of its link ends it.
       this.#open.set(id, upload)
@@ -286,19 +246,14 @@ export class Drops {
     try {
       await staged.receive(until(bounded(content, this.maxFileSize, allowance), allowance.signal))
       allowance.settle()
-      const upload: OpenUpload = {
+      const upload = openUpload(share, file, {
         id,
-        share: share.id,
-        userUuid: share.userUuid,
-        name: fileName(file.name),
-        sender: senderOf(file.sender),
         network,
         length: staged.received,
         staged,
         allowance,
-        began: null,
         newest,
-      }
+      })
       // Nobody goes on with it. It is there for a restart, which counts the file if it is stored.
       this.#services.uses.addUpload({ ...upload, received: staged.received }, 0)
       this.#open.set(id, upload)
@@ -313,7 +268,7 @@ export class Drops {
   async #receive({ id, staged, length }: OpenUpload, content: AsyncIterable<Uint8Array>): Promise<void> {
     const former = staged.received
     try {
-      if (former < length) await staged.receive(exactly(content, length - former))
+      if (former < length) await staged.receive(atMost(content, length - former))
     } finally {
       if (staged.received > former) this.#services.uses.setReceived(id, staged.received)
     }
@@ -421,58 +376,6 @@ async function isThere(files: ReturnType<FilesService['for']>, path: string): Pr
     if (isNodekeepError(error) && error.code === 'NOT_FOUND') return false
     throw error
   }
-}
-
-/** The name that a guest gives, as one line; null for none. */
-function senderOf(text: string | null): string | null {
-  const line = (text ?? '')
-    .toWellFormed()
-    .replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' ')
-    .trim()
-  return line === '' ? null : line.slice(0, longestSender).toWellFormed()
-}
-
-async function* nothing(): AsyncGenerator<Uint8Array, void, undefined> {}
-
-async function* until(
-  content: AsyncIterable<Uint8Array>,
-  signal: AbortSignal,
-): AsyncGenerator<Uint8Array, void, undefined> {
-  const chunks = content[Symbol.asyncIterator]()
-  for (;;) {
-    const step = await untilAborted(chunks.next(), signal)
-    if (step.done) return
-    yield step.value
-  }
-}
-
-async function* exactly(
-  content: AsyncIterable<Uint8Array>,
-  most: number,
-): AsyncGenerator<Uint8Array, void, undefined> {
-  let left = most
-  for await (const chunk of content) {
-    left -= chunk.length
-    if (left < 0)
-      throw new NodekeepError('PAYLOAD_TOO_LARGE', 'The request has more bytes than the upload lacks.')
-    yield chunk
-  }
-}
-
-async function* bounded(
-  content: AsyncIterable<Uint8Array>,
-  maxFileSize: number,
-  allowance: Allowance,
-): AsyncGenerator<Uint8Array, void, undefined> {
-  for await (const chunk of content) {
-    if (allowance.bytes + chunk.length > maxFileSize) throw fileTooLarge(maxFileSize)
-    await allowance.extend(chunk.length)
-    yield chunk
-  }
-}
-
-function fileTooLarge(most: number): NodekeepError {
-  return new NodekeepError('PAYLOAD_TOO_LARGE', `A file has at most ${most.toLocaleString('en')} bytes.`)
 }
 
 function otherOffset(): NodekeepError {

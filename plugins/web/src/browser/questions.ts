@@ -17,6 +17,8 @@ interface Question {
   }
   /** The text of the button that agrees. */
   readonly agree: string
+  /** Agreeing deletes for good. */
+  readonly danger?: boolean
   /** Returns what is wrong with a value of the field, or `null`. Until then, the question stays, with what the person typed. */
   readonly check?: (value: string) => string | null | Promise<string | null>
 }
@@ -47,7 +49,7 @@ export function Questions(): VNode | null {
   // A page that ends takes its question along.
   useLayoutEffect(() => () => asked.value?.answer(null), [])
   if (question === null) return null
-  const { title, text, field, agree, check, answer } = question
+  const { title, text, field, agree, danger, check, answer } = question
   const submit = async (event: SubmitEvent) => {
     event.preventDefault()
     if (isChecking.value) return
@@ -68,7 +70,7 @@ export function Questions(): VNode | null {
       <p class="fault" role="alert">${fault}</p>
       <p class="buttons">
         <button type="button" onClick=${() => answer(null)}>${texts.cancel}</button>
-        <button type="submit" class="main" aria-disabled=${isChecking.value}>${agree}</button>
+        <button type="submit" class=${danger ? 'danger main' : 'main'} aria-disabled=${isChecking.value}>${agree}</button>
       </p>
     </form>
   <//>`

@@ -734,7 +734,7 @@ export const texts = {
     deleteForGood: 'Delete for good',
     undo: 'Undo',
     undoing: 'It is being undone …',
-    undone: 'Undone.',
+    undone: (change: string) => `Undone: ${change}`,
     quoted: (name: string) => `"${name}"`,
     // The entry is a name in quotes, or a number of entries.
     done: {

@@ -133,7 +133,9 @@ function FileButtons({ chats, conversation, page }: Omit<ConversationViewProps, 
   }
   const agrees = async (name: string) => {
     const title = texts.chat.deleteTitle(titleOf(name))
-    return (await ask({ title, text: texts.chat.deleteText, agree: texts.chat.delete })) !== null
+    return (
+      (await ask({ title, text: texts.chat.deleteText, agree: texts.chat.delete, danger: true })) !== null
+    )
   }
   const remove = async () => {
     const name = conversation.name.value

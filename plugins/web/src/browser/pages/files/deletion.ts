@@ -45,5 +45,8 @@ async function agreesToLose(paths: readonly [string, ...string[]]): Promise<bool
     paths.length === 1
       ? texts.files.deleteTitle(shownName(nameOf(first)))
       : texts.files.deleteSeveral(paths.length)
-  return (await ask({ title, text: texts.files.deleteFile, agree: texts.files.deleteForGood })) !== null
+  return (
+    (await ask({ title, text: texts.files.deleteFile, agree: texts.files.deleteForGood, danger: true })) !==
+    null
+  )
 }

@@ -272,7 +272,7 @@ export class EntryActions {
         : texts.files.deleteSeveral(entries.length)
     const hasFolder = entries.some(({ type }) => type === 'directory')
     const text = hasFolder ? texts.files.deleteFolder : texts.files.deleteFile
-    return (await ask({ title, text, agree: texts.files.deleteForGood })) !== null
+    return (await ask({ title, text, agree: texts.files.deleteForGood, danger: true })) !== null
   }
 
   /** Takes back the last change. */

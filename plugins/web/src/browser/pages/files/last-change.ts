@@ -17,6 +17,8 @@ export class LastChange {
   readonly #page: PageContext
   /** The group that takes the change back; `null` if nothing does. */
   #group: string | null = null
+  /** Says what was changed. */
+  #told = ''
   /** Removes the notice of the change. */
   #unsay: () => void = () => {}
   #isBusy = false
@@ -33,6 +35,7 @@ export class LastChange {
   tell(text: string, group: string | null): void {
     this.clear()
     this.#group = group
+    this.#told = text
     const undo = { label: texts.files.undo, run: () => void this.takeBack() }
     this.#unsay = this.#page.notice(text, 'done', group === null ? undefined : undo)
   }
@@ -46,6 +49,7 @@ export class LastChange {
   /** Takes the change back, and says so when the page shows it, or why it cannot be. */
   async takeBack(): Promise<void> {
     const group = this.#group
+    const change = this.#told
     if (group === null || this.#isBusy) return
     this.#isBusy = true
     this.#unsay()
@@ -54,10 +58,14 @@ export class LastChange {
       await request(this.#page, 'POST /api/files/undo', { body: { group } })
       await this.onTakenBack()
       // Another change may have been made meanwhile.
-      if (this.#group === group) this.tell(texts.files.undone, null)
+      if (this.#group === group) this.tell(texts.files.undone(change), null)
     } catch (error) {
       const isLasting = error instanceof Refusal && lasting.has(error.status)
-      if (this.#group === group) this.tell(shownName(reasonOf(error)), isLasting ? null : group)
+      if (this.#group === group) {
+        this.tell(shownName(reasonOf(error)), isLasting ? null : group)
+        // A second try may succeed.
+        this.#told = change
+      }
       void this.onTakenBack()
     } finally {
       this.#isBusy = false

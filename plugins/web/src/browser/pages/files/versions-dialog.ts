@@ -77,7 +77,10 @@ function Versions({ path, actions, page }: VersionsProps & { readonly path: stri
     >${text}</button>`
   const remove = async (version: Version) => {
     const title = words.deleteTitle(dateText(version.modified))
-    if ((await ask({ title, text: words.deleteText, agree: texts.files.deleteForGood })) === null) return
+    if (
+      (await ask({ title, text: words.deleteText, agree: texts.files.deleteForGood, danger: true })) === null
+    )
+      return
     await attempt(async () => {
       await request(page, 'POST /api/files/versions/delete', { body: { path, id: version.id } })
       versions.value = versions.value?.filter((one) => one !== version) ?? null

@@ -53,7 +53,9 @@ export class TrashActions {
   /** Deletes items for good, if the person agrees. */
   async delete(items: Items): Promise<void> {
     const title = words.deleteTitle(wordsOf(items))
-    if ((await ask({ title, text: words.forGoodText, agree: texts.files.deleteForGood })) !== null) {
+    if (
+      (await ask({ title, text: words.forGoodText, agree: texts.files.deleteForGood, danger: true })) !== null
+    ) {
       this.#trash.selection.none()
       this.#tasks.add(
         items.map((item) => finalRemoval(this.#page, item, { onGone: () => this.#trash.forget(item) })),
@@ -66,7 +68,7 @@ export class TrashActions {
   async empty(): Promise<void> {
     const { items, bytes } = await this.#trash.count()
     const title = words.emptyTitle(items, bytesText(bytes))
-    if ((await ask({ title, text: words.forGoodText, agree: words.empty })) === null) return
+    if ((await ask({ title, text: words.forGoodText, agree: words.empty, danger: true })) === null) return
     await this.#trash.empty()
     this.#page.notice(words.emptied)
   }

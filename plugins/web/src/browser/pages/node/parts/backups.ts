@@ -56,7 +56,7 @@ export function BackupPart({ page }: { page: PageContext }): VNode {
   }
   const remove = async (filename: string) => {
     const title = words.deleteTitle(filename)
-    const answer = await ask({ title, text: words.deleteText, agree: words.delete })
+    const answer = await ask({ title, text: words.deleteText, agree: words.delete, danger: true })
     if (answer === null) return
     await request(page, 'DELETE /api/backup/{filename}', { names: { filename } })
     page.notice(words.deleted)

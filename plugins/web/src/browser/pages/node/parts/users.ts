@@ -71,7 +71,7 @@ function UserLine({ page, user, taken, onChanged }: UserLineProps): VNode {
   }
   const remove = async () => {
     const title = words.deleteTitle(username)
-    const answer = await ask({ title, text: words.deleteText, agree: words.delete })
+    const answer = await ask({ title, text: words.deleteText, agree: words.delete, danger: true })
     if (answer === null) return
     await request(page, 'DELETE /api/users/{uuid}', { names: { uuid } })
     await onChanged()
