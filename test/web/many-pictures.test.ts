@@ -31,8 +31,8 @@ t.test(
     await page.setViewportSize({ width: 1280, height: 800 })
     // The node would need minutes for so many previews. The page gets pictures of their size.
     const body = await picture(page)
-    await page.route('**/api/previews/photos?*', (route) =>
-      route.fulfill({ json: { photos: [], next: null } }),
+    await page.route('**/api/previews/formats', (route) =>
+      route.fulfill({ json: { pictures: ['jpg'], sounds: [] } }),
     )
     await page.route('**/api/previews?*', (route) => route.fulfill({ contentType: 'image/webp', body }))
     await page.goto(new URL('/#/files/many', node.url).href)
