@@ -33,6 +33,7 @@ import { reachedByChange, reasons } from './reached.ts'
 import { installationVariable, makeRunFolder, memoryFolder, tarballsVariable } from './run-folder.ts'
 import { runTests, type TestRun } from './run-tests.ts'
 import { findTestFiles, findTests, type Half } from './test-files.ts'
+import { useMemory } from './test-folders.ts'
 
 const half: Half = process.argv.includes('--all')
   ? 'all'
@@ -176,16 +177,16 @@ async function runSelected(steps: readonly Step[]): Promise<TestRun> {
     prepared.resolve(true)
   }
   const memory = await memoryFolder()
+  const inMemory = memory === undefined ? {} : await useMemory(memory)
   // Installations and releases are too large for memory. Long random tests use the nodes of benches, which need a disk.
-  const usesMemory = (file: string) =>
-    memory !== undefined && !needsPackages(file) && !/^test\/(deploy|faults)\//.test(file)
+  const usesMemory = (file: string) => !needsPackages(file) && !/^test\/(deploy|faults)\//.test(file)
   const since = performance.now()
   const run = await runTests(files, {
     envOf: (file) => ({
       ...folder.env,
       ...(usesPackages && { [tarballsVariable]: folder.tarballs }),
       ...(usesInstallation && { [installationVariable]: folder.installation }),
-      ...(usesMemory(file) && { TMPDIR: memory }),
+      ...(usesMemory(file) && inMemory),
     }),
     before: [prepare, ...steps.map((step) => () => take(step))],
     isReady: async (file) => !needsPackages(file) || prepared.promise,

@@ -13,7 +13,7 @@ import { root } from './command.ts'
 import { cpuComment } from './count-tests.ts'
 import { coverageVariable } from './coverage.ts'
 import * as fileTest from './file-test.ts'
-import './teardown-order.ts'
+import { placeFolders } from './test-folders.ts'
 import { filesVariable } from './test-group.ts'
 
 const files: string[] = JSON.parse(process.env[filesVariable] ?? '[]')
@@ -33,14 +33,16 @@ const alive = setInterval(() => {}, 60_000)
 let used = cpuSeconds()
 for (const file of files) {
   const before = processState()
+  let removeFolders = () => {}
   await tap.test(file, async (t) => {
-    t.testdirName = join(root, '.tap/fixtures', file.replaceAll('/', '-'))
+    removeFolders = placeFolders(t, file)
     // The time limit of the process counts from here. When it is over, tap names what still runs, and ends the process.
     tap.setTimeout(timeout ?? 0)
     t.setTimeout = (ms) => tap.setTimeout(ms)
     fileTest.begin(t)
     await import(pathToFileURL(join(root, file)).href)
   })
+  removeFolders()
   const after = processState()
   const names = new Set([...before.keys(), ...after.keys()])
   const changed = [...names].filter((name) => before.get(name) !== after.get(name))

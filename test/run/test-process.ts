@@ -7,6 +7,7 @@ import { setTimeout } from 'node:timers'
 import type { Parser } from 'tap-parser'
 import { root, toolEnvironment } from './command.ts'
 import { countGroup, countTests, type FileResult } from './count-tests.ts'
+import { keepFolders } from './test-folders.ts'
 import { filesVariable, type TestGroup, usesTap } from './test-group.ts'
 
 /** Seconds until tap ends a file that hangs, and prints what the file waits for. A file may ask for more. */
@@ -57,7 +58,7 @@ async function runProcess(name: string, program: readonly string[], env: NodeJS.
   // Within tests, tap adds options to NODE_OPTIONS.
   const child = spawn('/usr/bin/env', ['-u', 'NODE_OPTIONS', 'sh', '-c', measured, 'sh', ...command], {
     cwd: root,
-    env: toolEnvironment({ TAP_TIMEOUT: `${tapTimeout}`, ...env }),
+    env: toolEnvironment({ TAP_TIMEOUT: `${tapTimeout}`, ...keepFolders, ...env }),
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
     detached: true,
   })

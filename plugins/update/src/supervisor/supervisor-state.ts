@@ -209,8 +209,9 @@ export class SupervisorState {
   /** The history comes first: no state without a change may hide an end that is not in the history. */
   #store(stored: StoredState): void {
     if (this.#unstored.length > 0) {
-      const keys = new Set(this.#unstored.map(({ startedAt }) => startedAt))
-      const others = readHistory(this.#releases).filter(({ startedAt }) => !keys.has(startedAt))
+      const isUnstored = (attempt: StoredAttempt) =>
+        this.#unstored.some(({ startedAt, from }) => startedAt === attempt.startedAt && from === attempt.from)
+      const others = readHistory(this.#releases).filter((attempt) => !isUnstored(attempt))
       writeJsonSync(historyFile(this.#releases), [...others, ...this.#unstored].slice(-keptAttempts))
     }
     writeJsonSync(stateFile(this.#releases), stored)

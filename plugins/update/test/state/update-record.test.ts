@@ -20,6 +20,8 @@ test('a note is in the record at once, and in the file as soon as that can be wr
   rmSync(folder)
   mkdirSync(folder)
   while (!existsSync(path)) await new Promise(setImmediate)
+  // After the write before it.
+  await file.change({ withoutWayBack: '1.1.0' })
   t.match(JSON.parse(readFileSync(path, 'utf8')), { withoutWayBack: '1.1.0' })
 })
 
