@@ -214,11 +214,16 @@ export class Shares {
     return back === null ? { state: 'gone', path: null } : { state: 'back', path: back.path }
   }
 
-  /** Closes the links of a user whose entries are gone. */
-  async check(userUuid: string): Promise<void> {
+  /** Closes the links of a user whose entries are gone. Returns whether it is known of all if they are. */
+  async check(userUuid: string): Promise<boolean> {
     const { places } = this.#services
-    for (const share of this.ofUser(userUuid))
-      if (!share.isClosed && share.entry !== null) await places.entryOf(share).catch(unlessUnavailable)
+    let isKnown = true
+    for (const share of this.ofUser(userUuid)) {
+      if (share.isClosed || share.entry === null) continue
+      const entry = await places.entryOf(share).catch(unlessUnavailable)
+      isKnown &&= entry !== undefined
+    }
+    return isKnown
   }
 
   async #endUses(id: string): Promise<void> {
