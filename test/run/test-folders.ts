@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs'
-import { mkdtemp, symlink } from 'node:fs/promises'
+import { chmod, mkdtemp, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { root } from './command.ts'
@@ -19,6 +19,8 @@ const variable = 'TEST_FOLDERS'
  */
 export async function useMemory(memory: string): Promise<Readonly<Record<string, string>>> {
   const folder = await mkdtemp(join(memory, 'nodekeep-tests-'))
+  // Programs that tests start may run as another user, as in the repository.
+  await chmod(folder, 0o755)
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   for (const name of ['node_modules', 'package.json']) await symlink(join(root, name), join(folder, name))
   return { TMPDIR: memory, [variable]: folder }
