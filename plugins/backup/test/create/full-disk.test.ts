@@ -11,4 +11,5 @@ test('a full disk ends the backup, and the other writes of the node go on', asyn
   t.match(found, { backup: { status: 507, code: 'INSUFFICIENT_STORAGE' }, listed: [], left: [], refused: [] })
   t.match(found, { moment: { code: 'INSUFFICIENT_STORAGE' }, afterMoment: [] })
   t.ok((found.writes as number) > 0)
+  t.ok((found.leastFree as number) > 8, `the node kept ${found.leastFree} MiB free`)
 })

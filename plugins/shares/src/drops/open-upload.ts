@@ -1,5 +1,6 @@
 import type { ChangePosition } from '@nodekeep/plugin-sdk'
 import type { Share } from '../share.ts'
+import type { Upload } from '../tables/use-table.ts'
 import type { Allowance } from './allowances.ts'
 import { fileName } from './file-name.ts'
 import type { StagedDrop } from './staged-drop.ts'
@@ -17,14 +18,7 @@ export interface AnnouncedFile {
 }
 
 /** An upload whose end is not recorded. */
-export interface OpenUpload {
-  readonly id: string
-  readonly share: string
-  readonly userUuid: string
-  readonly name: string
-  readonly sender: string | null
-  readonly network: string
-  readonly length: number
+export interface OpenUpload extends Omit<Upload, 'received' | 'began'> {
   readonly staged: StagedDrop
   readonly allowance: Allowance
   /** Where the journal of files was before the file was written; null as long as nothing writes it. Then the file may be stored. */

@@ -91,7 +91,7 @@ interface UseCounts {
 }
 
 /** An upload of which all bytes may have arrived, but whose end is not recorded. */
-interface Upload {
+export interface Upload {
   readonly id: string
   readonly share: string
   readonly userUuid: string
