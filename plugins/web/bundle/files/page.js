@@ -668,8 +668,8 @@ SOFTWARE.
     </header>
     <div class="middle">
       <div class="file-content" ...${v}>
-        ${s.isKnown?u`<${Yn}
-                key=${n}
+        ${s.isPicture(n)&&!s.isKnown?u`<p class="hint" role="status">${d.shell.loading}</p>`:u`<${Yn}
+                key=${`${n} ${s.isPicture(n)}`}
                 isPicture=${s.isPicture(n)}
                 address=${fe(n)}
                 preview=${s.ofPicture(n)}
@@ -678,7 +678,7 @@ SOFTWARE.
                 zoom=${c}
                 file=${{path:n,viewed:t}}
                 onDownload=${()=>e.onDownload(n)}
-              />`:u`<p class="hint" role="status">${d.shell.loading}</p>`}
+              />`}
       </div>
       ${T(Be.previous,"chevron-left",o,-1)}
       ${T(Be.next,"chevron-right",r,1)}

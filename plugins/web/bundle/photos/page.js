@@ -299,8 +299,8 @@ SOFTWARE.
     </header>
     <div class="middle">
       <div class="file-content" ...${v}>
-        ${s.isKnown?u`<${Pr}
-                key=${n}
+        ${s.isPicture(n)&&!s.isKnown?u`<p class="hint" role="status">${p.shell.loading}</p>`:u`<${Pr}
+                key=${`${n} ${s.isPicture(n)}`}
                 isPicture=${s.isPicture(n)}
                 address=${fe(n)}
                 preview=${s.ofPicture(n)}
@@ -309,7 +309,7 @@ SOFTWARE.
                 zoom=${h}
                 file=${{path:n,viewed:t}}
                 onDownload=${()=>e.onDownload(n)}
-              />`:u`<p class="hint" role="status">${p.shell.loading}</p>`}
+              />`}
       </div>
       ${C($e.previous,"chevron-left",o,-1)}
       ${C($e.next,"chevron-right",r,1)}

@@ -122,10 +122,10 @@ function OpenViewer(props: ViewerProps & { readonly path: string }): VNode {
       <div class="file-content" ...${swipe}>
         ${
           // Otherwise a picture would be loaded whole before its preview.
-          !previews.isKnown
+          previews.isPicture(path) && !previews.isKnown
             ? html`<p class="hint" role="status">${texts.shell.loading}</p>`
             : html`<${ContentView}
-                key=${path}
+                key=${`${path} ${previews.isPicture(path)}`}
                 isPicture=${previews.isPicture(path)}
                 address=${contentAddress(path)}
                 preview=${previews.ofPicture(path)}
