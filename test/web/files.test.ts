@@ -7,6 +7,7 @@ import { createTestNode, type TestNode, type TestUser } from '@nodekeep/kernel/t
 import { unzipSync } from 'fflate'
 import type { Browser, Locator, Page, Request } from 'playwright-core'
 import t, { type Test } from 'tap'
+import { answerOnce, answerRequests } from '../browser/answer-requests.ts'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
 import { untilTrue } from '../browser/until-true.ts'
 import { memoryGrowth } from './browser-memory.ts'
@@ -263,10 +264,10 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
 
     // As if something of the selection had gone meanwhile.
     const postData = String(new URLSearchParams({ paths: '["/trip/alone.txt","/trip/gone.txt"]' }))
-    await page.route('**/api/files/archive', (route) => route.continue({ postData }), { times: 1 })
+    await answerOnce(page, '**/api/files/archive', (route) => route.continue({ postData }))
     await button.click()
     await page.getByText('gone.txt').waitFor()
-    await page.route('**/api/files/archive', (route) => route.abort(), { times: 1 })
+    await answerOnce(page, '**/api/files/archive', (route) => route.abort())
     await button.click()
     await page.getByText('The node did not answer. Try again.').waitFor()
     // The frames of failed downloads are gone.
@@ -650,7 +651,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
   })
 
   test('what a person typed stays until it is done', async (t, { page, ada }) => {
-    await page.route('**/mkdir', (route) => route.abort(), { times: 1 })
+    await answerOnce(page, '**/mkdir', (route) => route.abort())
     await chooseNew(page, 'New folder')
     await page.getByLabel('Name of the folder').fill('a/b')
     await page.keyboard.press('Enter')
@@ -870,15 +871,15 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
       await usage.getByText('There are no folders here.').waitFor()
 
       const answer = (await (await ada.fetch('/api/files/usage')).json()) as object
-      await page.route('**/api/files/usage?*', (route) =>
+      const countAll = await answerRequests(page, '**/api/files/usage?*', (route) =>
         route.fulfill({ json: { ...answer, isComplete: false, space: null } }),
       )
       await page.goto(new URL('#/files', page.url()).href)
       await usage.getByText('8 kB in 7 entries, still counting', { exact: true }).waitFor()
       t.equal(await usage.locator('> .usage-bar').count(), 0)
-      await page.unroute('**/api/files/usage?*')
+      countAll()
       await usage.getByText(/^8 kB in 7 entries, [\d.]+ [GT]B of/).waitFor()
-      await page.route('**/api/files/usage?*', (route) =>
+      const endQuota = await answerRequests(page, '**/api/files/usage?*', (route) =>
         route.fulfill({ json: { ...answer, quota: { bytes: 9000, taken: 8500 } } }),
       )
       await page.goto(new URL('#/files/films', page.url()).href)
@@ -887,7 +888,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
       await page.goto(new URL('#/files', page.url()).href)
       await used.waitFor()
       await usage.locator('> .usage-bar .own').waitFor()
-      await page.unroute('**/api/files/usage?*')
+      endQuota()
       await put(ada, '/notes/a', 'replaced')
       await postJson(ada, '/delete', { path: '/films/b' })
       await usage
@@ -975,10 +976,9 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     t.ok(Buffer.from(replaced).equals(content.subarray(1, 2_500_000)))
 
     // A node without the plugin gets the file as a whole.
-    await page.unrouteAll()
     const isUpload = ({ pathname }: URL) => pathname.startsWith('/api/files/uploads')
     await page.route(isUpload, (route) => route.fulfill({ status: 404, json: { message: 'gone' } }))
-    await page.route('**/write?*', (route) => route.abort(), { times: 1 })
+    await answerOnce(page, '**/write?*', (route) => route.abort())
     await chooser.setInputFiles({
       name: 'whole.bin',
       mimeType: 'any/type',
@@ -997,8 +997,9 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     }
     let pieces = 0
     await page.route('**/api/files/uploads/*', async (route) => {
-      if (route.request().method() === 'PATCH') pieces += 1
-      if (pieces === 1) {
+      const isPiece = route.request().method() === 'PATCH'
+      if (isPiece) pieces += 1
+      if (isPiece && pieces === 1) {
         await change('/delete')
         await change('/mkdir')
       }
@@ -1008,7 +1009,6 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     await decide(page, 'late.bin', 'Replace')
     await page.getByText('Something else is at').waitFor()
     t.equal(pieces, 1, 'nothing is sent again')
-    await page.unrouteAll()
     await change('/delete')
     await page.getByRole('button', { name: 'Try again: late.bin' }).click()
     await page.getByText('(1/1)').waitFor()

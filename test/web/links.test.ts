@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { createTestNode, type TestUser } from '@nodekeep/kernel/testing'
 import type { Browser, Locator, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
+import { answerOnce } from '../browser/answer-requests.ts'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
 import { hasFocus } from '../browser/until-true.ts'
 import { openPage } from './fixtures/frame.ts'
@@ -294,7 +295,7 @@ test('a link of something that came back is opened again', async (t, { page, ada
 
 test('the node says why it makes no link', async (_t, { page, dialog }) => {
   const refusal = { error: true, message: 'You have 200 links. End one of them first.', code: 'CONFLICT' }
-  await page.route('**/api/shares', (route) => route.fulfill({ status: 409, json: refusal }), { times: 1 })
+  await answerOnce(page, '**/api/shares', (route) => route.fulfill({ status: 409, json: refusal }))
   await row(page, 'letter.txt').getByRole('checkbox').click()
   await button(page, 'Share').click()
   await button(dialog, 'Make the link').click()

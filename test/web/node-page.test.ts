@@ -10,6 +10,7 @@ import { createTestNode, needsPrograms, type TestNode, type TestUser } from '@no
 import { definePlugin, Type, UpdateSource, userOf, WebPages } from '@nodekeep/plugin-sdk'
 import type { Page, Route } from 'playwright-core'
 import t, { type Test } from 'tap'
+import { answerOnce } from '../browser/answer-requests.ts'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
 import { untilTrue } from '../browser/until-true.ts'
 import { openPage } from './fixtures/frame.ts'
@@ -704,7 +705,7 @@ t.test(
       await route.fulfill({ response })
       shown.resolve()
     }
-    await page.route('**/api/update/progress', before, { times: 1 })
+    await answerOnce(page, '**/api/update/progress', before)
     await page.route('**/api/update/install*', async (route) => {
       await told.promise
       const response = await route.fetch()

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { createTestNode, type TestUser } from '@nodekeep/kernel/testing'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
+import { answerRequests } from '../browser/answer-requests.ts'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
 import { untilTrue } from '../browser/until-true.ts'
 import { openSignedInTab } from './fixtures/signed-in-tab.ts'
@@ -128,11 +129,11 @@ t.test('pages of a node with previews and search', { skip: needsChromium, jobs: 
     await put(ada, '/a.txt', 'x')
     await open('files')
     const answer = { entries: [], next: null, isComplete: false, waiting: 3 }
-    await page.route('**/api/search?*', (route) => route.fulfill({ json: answer }))
+    const readAll = await answerRequests(page, '**/api/search?*', (route) => route.fulfill({ json: answer }))
     const box = page.getByRole('searchbox')
     await box.fill('a')
     await page.getByText('The node has not read the contents of 3 files yet.').waitFor()
-    await page.unroute('**/api/search?*')
+    readAll()
     await box.fill('"')
     await page.getByRole('region', { name: 'Results' }).getByRole('alert').getByText(/\w/).waitFor()
     await box.press('Escape')

@@ -2,6 +2,7 @@ import { createTestNode, type TestUser } from '@nodekeep/kernel/testing'
 import type { Browser, Locator, Page } from 'playwright-core'
 import decodeQR from 'qr/decode.js'
 import t, { type Test } from 'tap'
+import { answerOnce, answerRequests } from '../browser/answer-requests.ts'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
 import { hasFocus } from '../browser/until-true.ts'
 import { openPage } from './fixtures/frame.ts'
@@ -203,7 +204,9 @@ test('a publication that takes long shows how far it is, and goes on without its
     await isReleased
     await route.continue()
   })
-  await page.route('**/api/ipfs/publications', (route) => route.fulfill({ json: list }))
+  const endList = await answerRequests(page, '**/api/ipfs/publications', (route) =>
+    route.fulfill({ json: list }),
+  )
   await row(page, 'trip').getByRole('checkbox').click()
   await offerToPublish(page)
   await button(dialog, 'Publish a copy').click()
@@ -211,7 +214,7 @@ test('a publication that takes long shows how far it is, and goes on without its
   await button(dialog, 'Close').click()
   await open('Published')
   await page.getByText('2.5 MB are read.').waitFor()
-  await page.unroute('**/api/ipfs/publications')
+  endList()
   release()
   await page.getByText('"trip" is published.').waitFor()
   await button(page, 'Withdraw: /trip').waitFor()
@@ -236,24 +239,20 @@ test('a publication that takes long shows how far it is, and goes on without its
 test('a failure says why, and can be tried again', async (t, scene) => {
   const { page, dialog, open } = scene
   const refusal = { error: true, message: 'The disk of the node is full.', code: 'INSUFFICIENT_STORAGE' }
-  await page.route('**/api/ipfs/publish', (route) => route.fulfill({ status: 507, json: refusal }), {
-    times: 1,
-  })
+  await answerOnce(page, '**/api/ipfs/publish', (route) => route.fulfill({ status: 507, json: refusal }))
   await row(page, 'letter.txt').getByRole('checkbox').click()
   await offerToPublish(page)
   await button(dialog, 'Publish a copy').click()
   await dialog.getByRole('alert').getByText('The disk of the node is full.').waitFor()
-  await page.route('**/api/ipfs/publish', (route) => route.abort(), { times: 1 })
+  await answerOnce(page, '**/api/ipfs/publish', (route) => route.abort())
   await button(dialog, 'Publish a copy').click()
   await dialog.getByRole('alert').getByText('The node did not answer. Try again.').waitFor()
-  await page.route('**/qr-modules.js', (route) => route.abort(), { times: 1 })
+  await answerOnce(page, '**/qr-modules.js', (route) => route.abort())
   await button(dialog, 'Publish a copy').click()
   await dialog.getByText('It is published at this address:').waitFor()
   t.equal(await dialog.getByRole('img').count(), 0, 'the address is there without its code')
   await dialog.getByRole('link', { name: 'All published' }).click()
-  await page.route('**/api/ipfs/withdraw', (route) => route.fulfill({ status: 507, json: refusal }), {
-    times: 1,
-  })
+  await answerOnce(page, '**/api/ipfs/withdraw', (route) => route.fulfill({ status: 507, json: refusal }))
   await button(page, 'Withdraw: /letter.txt').click()
   await button(dialog, 'Withdraw').click()
   await page.getByText('The disk of the node is full.').waitFor()

@@ -2,6 +2,7 @@ import { createTestNode, type TestUser } from '@nodekeep/kernel/testing'
 import { definePlugin, Type, WebPages } from '@nodekeep/plugin-sdk'
 import type { Browser } from 'playwright-core'
 import t from 'tap'
+import { answerRequests } from '../browser/answer-requests.ts'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
 import { untilTrue } from '../browser/until-true.ts'
 import { chooseInPersonMenu, chooseNew, openPage } from './fixtures/frame.ts'
@@ -162,13 +163,15 @@ t.test('the first page', { skip: needsChromium, jobs: 3 }, async (t) => {
     await page.getByRole('link', { name: 'deep' }).waitFor()
     const body = '<h1>502 Bad Gateway</h1>'
     const isAsked = ({ pathname }: URL) => /^\/(api|write|whoami)/.test(pathname)
-    await page.route(isAsked, (route) => route.fulfill({ status: 502, contentType: 'text/html', body }))
+    const goOn = await answerRequests(page, isAsked, (route) =>
+      route.fulfill({ status: 502, contentType: 'text/html', body }),
+    )
     await page.getByRole('link', { name: 'deep' }).click()
     const file = { name: 'late.txt', mimeType: 'text/plain', buffer: Buffer.from('late') }
     await page.locator('input[type=file]').first().setInputFiles(file)
     await page.getByText('The node does not answer').waitFor()
     await page.getByText('Waiting for the node').waitFor()
-    await page.unroute(isAsked)
+    goOn()
     // The page need not wait for its next attempt.
     await page.evaluate("dispatchEvent(new Event('online'))")
     await page.getByRole('link', { name: 'deeper' }).waitFor()
@@ -368,10 +371,10 @@ t.test(
     if (browser === null) return
     const { page, context } = await openSignedInTab(browser, node, await node.signIn())
     await page.getByText('This folder is empty').waitFor()
-    await context.route('**/part.js', (route) => route.abort())
+    const mend = await answerRequests(context, '**/part.js', (route) => route.abort())
     await openPage(page, 'note')
     await page.getByRole('alert').getByText('The page "note" cannot be shown.').waitFor()
-    await context.unroute('**/part.js')
+    mend()
     await page.getByRole('button', { name: 'Reload' }).click()
     await page.getByRole('main', { name: 'note' }).getByRole('paragraph').waitFor()
     await page.getByRole('alert').first().waitFor({ state: 'detached' })

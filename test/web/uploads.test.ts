@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { createTestNode, type TestUser } from '@nodekeep/kernel/testing'
 import type { Locator, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
+import { answerOnce } from '../browser/answer-requests.ts'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
 import { openSignedInTab } from './fixtures/signed-in-tab.ts'
 
@@ -122,7 +123,6 @@ t.test('uploads in the pages', { skip: needsChromium, jobs: 2 }, async (t) => {
     await page.getByRole('grid').waitFor()
     t.equal(await cut.count(), 0, 'nothing is left')
 
-    await page.unrouteAll()
     const next = await stallFirst(page, ada, content)
     await chooser.setInputFiles(join(folder, 'given up.bin'))
     await next.arrived
@@ -139,9 +139,7 @@ t.test('uploads in the pages', { skip: needsChromium, jobs: 2 }, async (t) => {
   test('what failed is listed with what can be done', async (t, { page, ada, chooser, line }) => {
     const folder = t.testdir({ 'full.txt': 'full', 'good.txt': 'good' })
     const body = { error: true, message: 'The disk of the node is full.', code: 'INSUFFICIENT_STORAGE' }
-    await page.route('**/write?path=%2Ffull.txt', (route) => route.fulfill({ status: 507, json: body }), {
-      times: 1,
-    })
+    await answerOnce(page, '**/write?path=%2Ffull.txt', (route) => route.fulfill({ status: 507, json: body }))
     await chooser.setInputFiles(['full.txt', 'good.txt'].map((name) => join(folder, name)))
     await line.getByText('One failed.').waitFor()
     await line.getByText('The disk of the node is full.').waitFor()

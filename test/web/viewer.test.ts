@@ -1,6 +1,7 @@
 import { createTestNode, type TestUser } from '@nodekeep/kernel/testing'
 import type { Locator, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
+import { answerOnce } from '../browser/answer-requests.ts'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
 import { untilTrue } from '../browser/until-true.ts'
 import { openSignedInTab } from './fixtures/signed-in-tab.ts'
@@ -211,7 +212,7 @@ t.test('files in the full window', { skip: needsChromium, jobs: 2 }, async (t) =
     await viewer.getByRole('textbox').fill('x'.repeat(1_000_001))
     await viewer.getByRole('button', { name: 'Save' }).click()
     await viewer.getByRole('alert').getByText('Texts of up to 1 MB can be edited here.').waitFor()
-    await page.route('**/write?*', (route) => route.abort(), { times: 1 })
+    await answerOnce(page, '**/write?*', (route) => route.abort())
     await viewer.getByRole('textbox').fill('typed')
     await viewer.getByRole('button', { name: 'Save' }).click()
     await viewer.getByRole('alert').getByText('The node did not answer. Try again.').waitFor()
