@@ -89,7 +89,8 @@ const checks: readonly Step[] = [
 ]
 
 const start = performance.now()
-const folder = await makeRunFolder()
+const memory = await memoryFolder()
+const folder = await makeRunFolder(memory)
 /** The steps and budgets that failed, with what to know about each. */
 const failed: string[] = []
 const files = await select().catch(({ message }: Error) => {
@@ -176,7 +177,6 @@ async function runSelected(steps: readonly Step[]): Promise<TestRun> {
     for (const step of preparation) if (!(await take(step))) return prepared.resolve(false)
     prepared.resolve(true)
   }
-  const memory = await memoryFolder()
   const inMemory = memory === undefined ? {} : await useMemory(memory)
   // Installations and releases are too large for memory. Long random tests use the nodes of benches, which need a disk.
   const usesMemory = (file: string) => !needsPackages(file) && !/^test\/(deploy|faults)\//.test(file)

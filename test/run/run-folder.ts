@@ -46,18 +46,26 @@ export async function memoryFolder(): Promise<string | undefined> {
 /**
  * Makes the folder. It also caches compiled code: hundreds of processes load the same libraries, and a short process spends
  * half of its time on compiling them. Node and the command `nodekeep` each have a variable for their cache.
+ *
+ * @param memory a file system in memory for the cache, since each process and thread adds to it when it ends
  */
-export async function makeRunFolder(): Promise<RunFolder> {
-  const folder = await mkdtemp(join(tmpdir(), 'nodekeep-run-'))
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+export async function makeRunFolder(memory: string | undefined): Promise<RunFolder> {
+  const folder = await makeTemporary(join(tmpdir(), 'nodekeep-run-'))
+  const cache = await makeTemporary(join(memory ?? folder, 'nodekeep-cache-'))
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.once(signal, () => process.exit(128 + constants.signals[signal]))
   }
-  const cache = join(folder, 'cache')
   return {
     tarballs: join(folder, 'tarballs'),
     installation: join(folder, 'installation'),
     coverage: join(folder, 'coverage'),
     env: { XDG_CACHE_HOME: cache, NODE_COMPILE_CACHE: join(cache, 'tests') },
   }
+}
+
+/** Makes a folder that is removed when the run ends. */
+export async function makeTemporary(prefix: string): Promise<string> {
+  const folder = await mkdtemp(prefix)
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  return folder
 }

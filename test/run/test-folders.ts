@@ -1,8 +1,9 @@
 import { rmSync } from 'node:fs'
-import { chmod, mkdtemp, symlink } from 'node:fs/promises'
+import { chmod, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { root } from './command.ts'
+import { makeTemporary } from './run-folder.ts'
 
 /**
  * Lets tap keep the folders of tests (`t.testdir`). It would remove a folder before the teardowns of its test, if the test asked for the folder
@@ -18,10 +19,9 @@ const variable = 'TEST_FOLDERS'
  * such a folder finds packages as it does in the repository. All of it is removed when the run ends.
  */
 export async function useMemory(memory: string): Promise<Readonly<Record<string, string>>> {
-  const folder = await mkdtemp(join(memory, 'nodekeep-tests-'))
+  const folder = await makeTemporary(join(memory, 'nodekeep-tests-'))
   // Programs that tests start may run as another user, as in the repository.
   await chmod(folder, 0o755)
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   for (const name of ['node_modules', 'package.json']) await symlink(join(root, name), join(folder, name))
   return { TMPDIR: memory, [variable]: folder }
 }
