@@ -1,13 +1,10 @@
-import { BlockList, isIP, isIPv6 } from 'node:net'
+import { isIP, isIPv6 } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { invalid, type NodeAddress, type NodekeepError } from '@nodekeep/plugin-sdk'
+import { isLoopback } from '@nodekeep/plugin-sdk/loopback'
 import type { FastifyRequest } from 'fastify'
 import { externalConnectionOf } from '../http/external-connection.ts'
 import type { RegistryEntries } from '../services/registry.ts'
-
-const loopback = new BlockList()
-loopback.addSubnet('127.0.0.0', 8, 'ipv4')
-loopback.addAddress('::1', 'ipv6')
 
 export interface AddressConfiguration {
   readonly host: string
@@ -138,14 +135,6 @@ function cameThroughProxy({ ips = [], host, headers }: AddressedRequest): boolea
 /** Returns the one spelling of a host that a URL uses. */
 function asInUrl(name: string): string {
   return URL.parse(`http://${isIPv6(name) ? `[${name}]` : name}`)?.hostname ?? name.toLowerCase()
-}
-
-/** Whether a host of a URL names this machine. */
-export function isLoopback(hostname: string): boolean {
-  if (hostname === 'localhost' || hostname.endsWith('.localhost')) return true
-  const address = hostname.replace(/^\[|\]$/g, '')
-  const version = isIP(address)
-  return version !== 0 && loopback.check(address, version === 4 ? 'ipv4' : 'ipv6')
 }
 
 function unknownName(request: AddressedRequest, publicOrigins: readonly string[]): NodekeepError {

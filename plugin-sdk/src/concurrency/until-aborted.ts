@@ -14,3 +14,20 @@ export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Pr
     signal.removeEventListener('abort', abort)
   }
 }
+
+/**
+ * Passes bytes on until a signal aborts. The content is not ended.
+ *
+ * @throws the signal's reason, or the error of the content
+ */
+export async function* bytesUntilAborted(
+  content: AsyncIterable<Uint8Array>,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const chunks = content[Symbol.asyncIterator]()
+  for (;;) {
+    const step = await untilAborted(chunks.next(), signal)
+    if (step.done) return
+    yield step.value
+  }
+}

@@ -1,4 +1,4 @@
-const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/
+import { isLoopback } from '@nodekeep/plugin-sdk/loopback'
 
 /**
  * Reads the address of Particle Network's server API. The node sends the server key there, so it must be https. Plain http
@@ -15,7 +15,7 @@ export function particleEndpoint(baseURL: string, key: string): URL {
   if (url.username !== '' || url.password !== '') {
     throw new Error(`${key} must not carry a user or password. Put them into projectId and serverKey.`)
   }
-  if (url.protocol === 'http:' && !loopback.test(url.hostname)) {
+  if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
     throw new Error(
       `${key} must be an https address: over http, anyone on the network path could read the server key.`,
     )

@@ -1,4 +1,5 @@
 import type { NodeAddress, RegistryReader } from '@nodekeep/plugin-sdk'
+import { isLoopback } from '@nodekeep/plugin-sdk/loopback'
 import type { FastifyRequest } from 'fastify'
 
 /** From where the address of a link works. */
@@ -9,8 +10,6 @@ interface Reach {
   /** A sentence for the maker if others cannot reach the address. */
   readonly note: string | null
 }
-
-const localNames = /^(localhost|.+\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
 
 /**
  * Tells by which address others reach the node: that of an overlay network, otherwise the first one of `server.publicUrl`, otherwise the one by
@@ -26,11 +25,11 @@ export function reachOf(address: NodeAddress, added: RegistryReader<string>, req
   const [configured] = address.publicOrigins()
   const open = overlay ?? configured
   if (open !== undefined) {
-    const isLocal = localNames.test(new URL(open).hostname)
+    const isLocal = isLoopback(new URL(open).hostname)
     return isLocal ? onMachine(open) : { origin: open, reach: 'everywhere', note: null }
   }
   const { origin, hostname } = address.originOf(request)
-  if (localNames.test(hostname)) return onMachine(origin)
+  if (isLoopback(hostname)) return onMachine(origin)
   return {
     origin,
     reach: 'network',

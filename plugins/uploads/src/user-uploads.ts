@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import {
   type AuthenticatedUser,
+  bytesUntilAborted,
   type FileChangeOptions,
   type FileEntry,
   type FilesService,
@@ -9,7 +10,6 @@ import {
   isNodekeepError,
   NodekeepError,
   type UserFiles,
-  untilAborted,
   type WrittenFile,
 } from '@nodekeep/plugin-sdk'
 import { readBegin } from './begin.ts'
@@ -107,7 +107,7 @@ export class UserUploads {
     this.#refuseTooManyBytes(id, end)
     receiving[id] = end
     try {
-      return await staged.receive(this.#userUuid, id, until(body, signal), {
+      return await staged.receive(this.#userUuid, id, bytesUntilAborted(body, signal), {
         start,
         most,
         end: length !== null || bodySize !== null ? end : start,
@@ -204,18 +204,6 @@ export class UserUploads {
 /** The offset from which a client goes on. An upload is only complete when its file is stored. */
 export function offsetOf({ received, length, revision }: Upload): number {
   return revision === null && received === length ? Math.max(length - 1, 0) : received
-}
-
-async function* until(
-  body: AsyncIterable<Uint8Array>,
-  signal: AbortSignal,
-): AsyncGenerator<Uint8Array, void, undefined> {
-  const chunks = body[Symbol.asyncIterator]()
-  for (;;) {
-    const step = await untilAborted(chunks.next(), signal)
-    if (step.done) return
-    yield step.value
-  }
 }
 
 async function hashOf(content: AsyncIterable<Uint8Array>): Promise<string> {

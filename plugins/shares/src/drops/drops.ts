@@ -1,5 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { conflict, type FilesService, isNodekeepError, KeyedLock, NodekeepError } from '@nodekeep/plugin-sdk'
+import {
+  bytesUntilAborted,
+  conflict,
+  type FilesService,
+  isNodekeepError,
+  KeyedLock,
+  NodekeepError,
+} from '@nodekeep/plugin-sdk'
 import { isOverQuota } from '../guests/no-room.ts'
 import { beingMoved, type Place, type Places, unlessUnavailable } from '../guests/places.ts'
 import { networkOf } from '../network-of.ts'
@@ -10,7 +17,7 @@ import { Allowances, type Left } from './allowances.ts'
 import { numberedName } from './file-name.ts'
 import { type AnnouncedFile, type OpenUpload, openUpload } from './open-upload.ts'
 import type { StagedDrops } from './staged-drop.ts'
-import { atMost, bounded, fileTooLarge, nothing, until } from './upload-content.ts'
+import { atMost, bounded, fileTooLarge, nothing } from './upload-content.ts'
 
 /** Milliseconds for which an upload is kept of which nothing arrives: others may lack its part of what the link takes. */
 export const keepMs = 30 * 60 * 1000
@@ -153,7 +160,7 @@ export class Drops {
         await this.#settle(upload)
         this.#checkOffset(share, id, offset)
         if (this.#open.get(id) !== upload) return offset
-        await this.#receive(upload, until(content, signal))
+        await this.#receive(upload, bytesUntilAborted(content, signal))
         if (upload.staged.received === upload.length) await this.#store(share, upload, signal)
         return upload.staged.received
       } catch (error) {
@@ -244,7 +251,7 @@ export class Drops {
     const id = randomBytes(16).toString('hex')
     const staged = this.#services.staged.open(id, allowance.room)
     try {
-      await staged.receive(until(bounded(content, this.maxFileSize, allowance), allowance.signal))
+      await staged.receive(bytesUntilAborted(bounded(content, this.maxFileSize, allowance), allowance.signal))
       allowance.settle()
       const upload = openUpload(share, file, {
         id,

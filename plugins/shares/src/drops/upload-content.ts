@@ -1,21 +1,8 @@
-import { NodekeepError, untilAborted } from '@nodekeep/plugin-sdk'
+import { NodekeepError } from '@nodekeep/plugin-sdk'
 import type { Allowance } from './allowances.ts'
 
 /** The content of an empty file. */
 export async function* nothing(): AsyncGenerator<Uint8Array, void, undefined> {}
-
-/** Passes bytes on until a signal aborts. */
-export async function* until(
-  content: AsyncIterable<Uint8Array>,
-  signal: AbortSignal,
-): AsyncGenerator<Uint8Array, void, undefined> {
-  const chunks = content[Symbol.asyncIterator]()
-  for (;;) {
-    const step = await untilAborted(chunks.next(), signal)
-    if (step.done) return
-    yield step.value
-  }
-}
 
 /** Passes bytes on, and refuses more than a request may have. */
 export async function* atMost(

@@ -89,10 +89,10 @@ SOFTWARE.
   </div>`}var Ge=class{value=N(null);fault=N("");#t;#e;#o=new AbortController;#n;#a=!1;constructor(t,o){this.#t=t,this.#e=o}get isKnown(){return this.value.value!==null||this.fault.value!==""}async refresh(){if(this.#a)return;this.#r();let t=new AbortController;this.#o=t;let{signal:o}=t;try{let n=await this.#e.load(s=>G(this.#t,s,{signal:o}));if(o.aborted)return;this.value.value=n,this.fault.value=""}catch(n){if(o.aborted||(this.fault.value=Me(n),n instanceof X&&n.status===401))return}this.#n=setTimeout(()=>{this.refresh()},this.#e.pauseMs(this.value.value))}end(){this.#a=!0,this.#r()}#r(){clearTimeout(this.#n),this.#o.abort()}};function zt(e,t){let o=K(()=>new Ge(e,t),[]);return q(()=>(o.refresh(),()=>o.end()),[]),o}function Bt({of:e}){return p`
     <p class="fault" role="alert">${e.fault.value}</p>
     <p class="hint">${!e.isKnown&&$.shell.loading}</p>
-  `}function jt(e=location.hostname){return/^(localhost|127\..*|\[::1\])$/.test(e)}function Gt(e,t){return G(e,"POST /api/ipfs/publish",{body:{path:t}})}function Ke(e){return new URL(e,location.origin).href}function Kt(e){return jt(new URL(Ke(e)).hostname)?"machine":e.startsWith("/")?"network":"everywhere"}var Qe=$.links;function Qt({reach:e,text:t,page:o}){return e==="everywhere"?null:p`<div class="reach">
+  `}var xo=/^(?:(?:.+\.)?localhost|127(?:\.\d{1,3}){3}|\[::1\]|\[::ffff:7f[\da-f]{2}:[\da-f]{1,4}\])$/;function jt(e){return xo.test(e)}function Gt(e,t){return G(e,"POST /api/ipfs/publish",{body:{path:t}})}function Ke(e){return new URL(e,location.origin).href}function Kt(e){return jt(new URL(Ke(e)).hostname)?"machine":e.startsWith("/")?"network":"everywhere"}var Qe=$.links;function Qt({reach:e,text:t,page:o}){return e==="everywhere"?null:p`<div class="reach">
     <p>${t??Qe.reach[e]} ${!o.user.owner&&Qe.askOwner}</p>
     ${o.user.owner&&p`<p><a class="alone" href="#/node/overlay">${Qe.howToOpen}</a></p>`}
-  </div>`}var xo=/[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;function ee(e){return e.replace(xo,t=>`<U+${t.charCodeAt(0).toString(16).toUpperCase().padStart(4,"0")}>`)}var Xn=new Intl.DateTimeFormat(void 0,{dateStyle:"medium",timeStyle:"short"});var Mo=new Intl.DateTimeFormat(void 0,{timeStyle:"short"}),So=new Intl.DateTimeFormat(void 0,{month:"short",day:"numeric"}),Ao=new Intl.DateTimeFormat(void 0,{dateStyle:"medium"});function Jt(e){let t=new Date(e),o=new Date,n=Math.round((Zt(o)-Zt(t))/864e5);return n===0?$.today(Mo.format(t)):n===1?$.yesterday:(t.getFullYear()===o.getFullYear()?So:Ao).format(t)}function Zt(e){return new Date(e.getFullYear(),e.getMonth(),e.getDate()).getTime()}function Xt(e){return e.slice(0,e.lastIndexOf("/"))||"/"}function eo(e){return e.slice(e.lastIndexOf("/")+1)}function to(e){return e==="/"?"#/files":`#/files${e.split("/").map(encodeURIComponent).join("/")}`}var M=$.publishing;function oo({page:e}){let t=zt(e,{load:h=>h("GET /api/ipfs/publications"),pauseMs:h=>h?.publications.some(({state:c})=>c==="adding")?1e3:3e4}),o=t.value.value,n=async({id:h,path:c})=>{let l=M.withdrawTitle(ee(c));await Dt({title:l,text:M.withdrawText,agree:M.withdraw})!==null&&(await G(e,"POST /api/ipfs/withdraw",{body:{id:h}}),e.notice(M.withdrawn),await t.refresh())},s=async({id:h})=>{await G(e,"POST /api/ipfs/withdraw",{body:{id:h}}),await t.refresh()},a=async({path:h})=>{let c=Gt(e,h);t.refresh();try{await c,e.notice(M.done(ee(h)))}finally{await t.refresh()}},r=(h,c,l)=>p`<${Et} key=${h} page=${e} label=${no(h,c)} run=${()=>l(c)}>${h}<//>`,i=o?.publications.find(({url:h})=>h!==null)?.url;return p`<section class="published">
+  </div>`}var Mo=/[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;function ee(e){return e.replace(Mo,t=>`<U+${t.charCodeAt(0).toString(16).toUpperCase().padStart(4,"0")}>`)}var ea=new Intl.DateTimeFormat(void 0,{dateStyle:"medium",timeStyle:"short"});var So=new Intl.DateTimeFormat(void 0,{timeStyle:"short"}),Ao=new Intl.DateTimeFormat(void 0,{month:"short",day:"numeric"}),Po=new Intl.DateTimeFormat(void 0,{dateStyle:"medium"});function Jt(e){let t=new Date(e),o=new Date,n=Math.round((Zt(o)-Zt(t))/864e5);return n===0?$.today(So.format(t)):n===1?$.yesterday:(t.getFullYear()===o.getFullYear()?Ao:Po).format(t)}function Zt(e){return new Date(e.getFullYear(),e.getMonth(),e.getDate()).getTime()}function Xt(e){return e.slice(0,e.lastIndexOf("/"))||"/"}function eo(e){return e.slice(e.lastIndexOf("/")+1)}function to(e){return e==="/"?"#/files":`#/files${e.split("/").map(encodeURIComponent).join("/")}`}var M=$.publishing;function oo({page:e}){let t=zt(e,{load:h=>h("GET /api/ipfs/publications"),pauseMs:h=>h?.publications.some(({state:c})=>c==="adding")?1e3:3e4}),o=t.value.value,n=async({id:h,path:c})=>{let l=M.withdrawTitle(ee(c));await Dt({title:l,text:M.withdrawText,agree:M.withdraw})!==null&&(await G(e,"POST /api/ipfs/withdraw",{body:{id:h}}),e.notice(M.withdrawn),await t.refresh())},s=async({id:h})=>{await G(e,"POST /api/ipfs/withdraw",{body:{id:h}}),await t.refresh()},a=async({path:h})=>{let c=Gt(e,h);t.refresh();try{await c,e.notice(M.done(ee(h)))}finally{await t.refresh()}},r=(h,c,l)=>p`<${Et} key=${h} page=${e} label=${no(h,c)} run=${()=>l(c)}>${h}<//>`,i=o?.publications.find(({url:h})=>h!==null)?.url;return p`<section class="published">
     <h1 id=${je} tabindex="-1">${M.title}</h1>
     <${Bt} of=${t} />
     ${o?.publications.length===0&&p`<${qt} icon="globe" title=${M.none} text=${M.noneText} />`}
@@ -100,16 +100,16 @@ SOFTWARE.
     ${i&&p`<${Qt} reach=${Kt(i)} page=${e} />`}
     <ul class="cards" aria-label=${M.list}>
       ${o?.publications.map(h=>p`<li class="card" key=${h.id}>
-          <${Po} publication=${h}>
+          <${Co} publication=${h}>
             ${h.state==="adding"&&r($.cancel,h,s)}
-            ${No(h)&&r(M.again,h,a)}
+            ${Ro(h)&&r(M.again,h,a)}
             ${h.state==="failed"&&r(M.remove,h,s)}
             ${h.cid!==null&&r(M.withdraw,h,n)}
           <//>
         </li>`)}
     </ul>
     ${o&&o.publications.length>0&&p`<p class="hint">${M.sum(Se(o.bytes))}</p>`}
-  </section>`}function Po({publication:e,children:t}){let{state:o,publishedAt:n,files:s,size:a,url:r,addedBytes:i=0}=e,h=p`<${Co} publication=${e} />`;if(o==="failed")return p`
+  </section>`}function Co({publication:e,children:t}){let{state:o,publishedAt:n,files:s,size:a,url:r,addedBytes:i=0}=e,h=p`<${No} publication=${e} />`;if(o==="failed")return p`
       ${h}
       <p class="fault">${M.failed(e.problem??"")}</p>
       <p class="choices">${t}</p>
@@ -122,7 +122,7 @@ SOFTWARE.
     <p class="hint">${M.facts(Jt(n),s,Se(a))}</p>
     ${o!=="published"&&p`<p class="state">${M.states[o]}</p>`}
     <${Wt} value=${Ke(r)} opens label=${c}>${t}<//>
-  `}function Co({publication:{path:e,state:t}}){let o=p`<strong><bdi>${ee(eo(e))}</bdi></strong>`,n=to(Xt(e));return p`<p class="name">
+  `}function No({publication:{path:e,state:t}}){let o=p`<strong><bdi>${ee(eo(e))}</bdi></strong>`,n=to(Xt(e));return p`<p class="name">
     ${Ae("globe")}
     ${t==="gone"?o:p`<a class="alone" href=${n} title=${ee(e)}>${o}</a>`}
-  </p>`}function No({state:e}){return e==="changed"||e==="missing"||e==="failed"}function no(e,{path:t}){return $.files.of(e,ee(t))}var Ro=(e,t)=>(ye(p`<${oo} page=${t} /><${Ft} />`,e),()=>ye(null,e)),ka=Ro;export{ka as default};
+  </p>`}function Ro({state:e}){return e==="changed"||e==="missing"||e==="failed"}function no(e,{path:t}){return $.files.of(e,ee(t))}var Io=(e,t)=>(ye(p`<${oo} page=${t} /><${Ft} />`,e),()=>ye(null,e)),$a=Io;export{$a as default};

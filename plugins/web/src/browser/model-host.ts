@@ -1,4 +1,4 @@
-import { isLoopback } from './loopback.ts'
+import { isLoopback } from '@nodekeep/plugin-sdk/loopback'
 import { texts } from './texts.ts'
 
 /** The hosts of companies whose plugins the node has. */

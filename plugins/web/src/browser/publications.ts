@@ -1,6 +1,6 @@
+import { isLoopback } from '@nodekeep/plugin-sdk/loopback'
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
-import { isLoopback } from './loopback.ts'
 import { request } from './request.ts'
 
 /** Something that was published. */

@@ -4,9 +4,9 @@ import type { VNode } from 'preact'
 import { useLayoutEffect } from 'preact/hooks'
 import { html } from '../html.ts'
 import { type IconName, icon } from '../icon.ts'
-import { isLoopback } from '../loopback.ts'
 import { narrow } from '../media.ts'
 import { texts } from '../texts.ts'
+import { isThisComputer } from '../this-computer.ts'
 import { place, query } from './address.ts'
 import { FrameAnswer, useFrameAnswer } from './frame/frame-answer.ts'
 import { shownPage } from './page-host.ts'
@@ -32,7 +32,7 @@ const models = new FrameAnswer<NodeAnswers['GET /api/ai/models']>({
 
 const hasModel = () => Object.values(models.value.value?.providers ?? {}).some((names) => names.length > 0)
 /** Whether other devices reach the node at the address that the browser uses. */
-const isReached = () => !isLoopback()
+const isReached = () => !isThisComputer()
 /** Whether the device is no phone itself, most likely. */
 const isLarge = () => !matchMedia(`${narrow}, (pointer: coarse)`).matches
 
@@ -44,7 +44,7 @@ const allSteps: readonly FirstStep[] = [
     href: '#/node/overlay',
     page: 'node',
     isOwners: true,
-    isPossible: isLoopback,
+    isPossible: isThisComputer,
   },
   {
     name: 'phone',

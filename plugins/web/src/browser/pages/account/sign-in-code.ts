@@ -3,12 +3,12 @@ import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { useLayoutEffect } from 'preact/hooks'
 import { html } from '../../html.ts'
-import { isLoopback } from '../../loopback.ts'
 import { QrCode } from '../../qr-code.ts'
 import { ifRunning } from '../../refusal.ts'
 import { request } from '../../request.ts'
 import { SecretText } from '../../secret-text.ts'
 import { texts } from '../../texts.ts'
+import { isThisComputer } from '../../this-computer.ts'
 import { attempt } from './attempt.ts'
 
 interface Code {
@@ -27,9 +27,9 @@ const times = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' })
 export function SignInCode({ page }: { page: PageContext }): VNode {
   const made = useSignal<Code | null>(null)
   /** The address by which another device reaches the node; `null` while none is known. */
-  const origin = useSignal(isLoopback() ? null : location.origin)
+  const origin = useSignal(isThisComputer() ? null : location.origin)
   useLayoutEffect(() => {
-    if (!isLoopback()) return
+    if (!isThisComputer()) return
     void attempt(page, async () => {
       const { signal } = page
       const reach = await ifRunning(request(page, 'GET /api/overlay/status', { signal }))

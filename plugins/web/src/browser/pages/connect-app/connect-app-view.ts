@@ -4,12 +4,12 @@ import type { VNode } from 'preact'
 import { AddressText } from '../../address-text.ts'
 import { CodeBlock } from '../../code-block.ts'
 import { html } from '../../html.ts'
-import { isLoopback } from '../../loopback.ts'
 import { QrCode } from '../../qr-code.ts'
 import { reasonOf, request } from '../../request.ts'
 import { SecretText } from '../../secret-text.ts'
 import { ReachNote } from '../../sharing/reach-note.ts'
 import { texts } from '../../texts.ts'
+import { isThisComputer } from '../../this-computer.ts'
 
 const words = texts.connectApp
 
@@ -39,7 +39,7 @@ export function ConnectAppView({ page }: { page: PageContext }): VNode {
     <p class="hint">${words.explanation}</p>
     <section class="card">
       <h2>${words.access}</h2>
-      <${ReachNote} reach=${isLoopback() ? 'machine' : 'everywhere'} text=${words.thisMachine} page=${page} />
+      <${ReachNote} reach=${isThisComputer() ? 'machine' : 'everywhere'} text=${words.thisMachine} page=${page} />
       <dl>
         <dt>${words.address}</dt>
         <dd><${AddressText} value=${address} label=${words.copyAddress} /></dd>
@@ -56,7 +56,7 @@ export function ConnectAppView({ page }: { page: PageContext }): VNode {
           </form>
         </dd>
       </dl>
-      ${!isLoopback() && location.protocol === 'http:' && html`<p class="hint">${words.unencrypted}</p>`}
+      ${!isThisComputer() && location.protocol === 'http:' && html`<p class="hint">${words.unencrypted}</p>`}
     </section>
     <section class="card">
       <h2>${words.steps}</h2>
@@ -73,7 +73,7 @@ export function ConnectAppView({ page }: { page: PageContext }): VNode {
       )}
     </section>
     ${
-      !isLoopback() &&
+      !isThisComputer() &&
       html`<section class="card">
           <h2>${words.phone}</h2>
           <div class="made">

@@ -2,10 +2,10 @@ import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import type { VNode } from 'preact'
 import { html } from '../../../html.ts'
-import { isLoopback } from '../../../loopback.ts'
 import { type Polled, usePolled } from '../../../polled.ts'
 import { ifRunning } from '../../../refusal.ts'
 import { texts } from '../../../texts.ts'
+import { isThisComputer } from '../../../this-computer.ts'
 import { Card } from '../cards/card.ts'
 
 type Reach = NodeAnswers['GET /api/overlay/status']
@@ -35,6 +35,6 @@ function toldBy({ connected, proxyEnabled, endsTls, addresses: [address] }: Reac
     return { fact: name ?? words.reachable, note: endsTls ? words.unread : words.connected, kind: '' }
   if (proxyEnabled) return { fact: name ?? words.waiting, note: words.waitingText, kind: 'warning' }
   if (name !== null) return { fact: name, note: words.configured, kind: '' }
-  if (isLoopback()) return { fact: words.machine, note: texts.node.overlay.phone.here, kind: '' }
+  if (isThisComputer()) return { fact: words.machine, note: texts.node.overlay.phone.here, kind: '' }
   return { fact: words.home, note: words.homeText, kind: '' }
 }

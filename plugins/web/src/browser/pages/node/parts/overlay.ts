@@ -4,12 +4,12 @@ import type { VNode } from 'preact'
 import { AddressText } from '../../../address-text.ts'
 import { CodeBlock } from '../../../code-block.ts'
 import { html } from '../../../html.ts'
-import { isLoopback } from '../../../loopback.ts'
 import { PolledState, usePolled } from '../../../polled.ts'
 import { QrCode } from '../../../qr-code.ts'
 import { ifRunning } from '../../../refusal.ts'
 import { ReachNote } from '../../../sharing/reach-note.ts'
 import { texts } from '../../../texts.ts'
+import { isThisComputer } from '../../../this-computer.ts'
 import { HomeNetwork } from './home-network.ts'
 
 type Reach = NodeAnswers['GET /api/overlay/status']
@@ -30,11 +30,11 @@ export function OverlayPart({ page }: { page: PageContext }): VNode {
   if (loaded.value.value === null) return html`<${PolledState} of=${loaded} />`
   const { reach } = loaded.value.value
   const { owner } = page.user
-  const address = isLoopback() ? (reach?.addresses[0] ?? null) : location.origin
+  const address = isThisComputer() ? (reach?.addresses[0] ?? null) : location.origin
   return html`
     <${PolledState} of=${loaded} />
     ${address !== null && html`<${OtherDevices} address=${address} />`}
-    ${isLoopback() && (owner ? html`<${HomeNetwork} />` : address === null && html`<${ReachNote} reach="machine" text=${words.phone.here} page=${page} />`)}
+    ${isThisComputer() && (owner ? html`<${HomeNetwork} />` : address === null && html`<${ReachNote} reach="machine" text=${words.phone.here} page=${page} />`)}
     ${reach && html`<h2>${words.how}</h2><${Status} reach=${reach} />`}
     ${
       owner &&

@@ -9,7 +9,6 @@ import { Avatar } from '../../../avatar.ts'
 import { Field } from '../../../field.ts'
 import { html } from '../../../html.ts'
 import { type IconName, icon } from '../../../icon.ts'
-import { isLoopback } from '../../../loopback.ts'
 import { MenuButton, type MenuItem } from '../../../menu.ts'
 import { nameHere } from '../../../name-field.ts'
 import { PolledState, usePolled } from '../../../polled.ts'
@@ -17,6 +16,7 @@ import { ask } from '../../../questions.ts'
 import { ifRunning, Refusal } from '../../../refusal.ts'
 import { reasonOf, request } from '../../../request.ts'
 import { texts } from '../../../texts.ts'
+import { isThisComputer } from '../../../this-computer.ts'
 import { dateText, shortDateText } from '../../../times.ts'
 import { UsageBar } from '../../../usage-bar.ts'
 import { userNameOf } from '../../../user-name.ts'
@@ -217,7 +217,7 @@ function Invitation({ page }: { page: PageContext }): VNode {
     load: async (get) => ({ address: (await ifRunning(get('GET /api/overlay/status')))?.addresses[0] }),
     pauseMs: () => 60_000,
   })
-  const address = reach.value.value?.address ?? (isLoopback() ? null : location.origin)
+  const address = reach.value.value?.address ?? (isThisComputer() ? null : location.origin)
   return html`<section class="card box">
     <h2>${words.invite}</h2>
     <p class="note">${address === null ? words.inviteHere : words.inviteText}</p>
