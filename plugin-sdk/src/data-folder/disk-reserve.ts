@@ -69,12 +69,20 @@ export async function makeReserve(folder: string, bytes = reserveBytes): Promise
 /**
  * Random bytes, because some file systems store zeros without taking space. All pieces are in the same memory, because a buffer for
  * each would stay as garbage in an idle node. A piece is written before the next one is asked for. They need not be secret, and `node:crypto`
- * would add 4 MB to a supervisor.
+ * would add 4 MB to a supervisor. The words are those of xorshift (Marsaglia, "Xorshift RNGs", 2003), since a million calls of
+ * `Math.random` would take a fiftieth of the time of a start.
  */
-function* reservePieces(bytes: number): Generator<Uint32Array> {
-  const piece = new Uint32Array(pieceBytes / Uint32Array.BYTES_PER_ELEMENT)
+function* reservePieces(bytes: number): Generator<Int32Array> {
+  const piece = new Int32Array(pieceBytes / Int32Array.BYTES_PER_ELEMENT)
+  // A word of 0 would be followed by zeros.
+  let word = (Math.random() * 2 ** 32) | 1
   for (let left = bytes; left > 0; left -= pieceBytes) {
-    for (let at = 0; at < piece.length; at += 1) piece[at] = Math.random() * 2 ** 32
+    for (let at = 0; at < piece.length; at += 1) {
+      word ^= word << 13
+      word ^= word >>> 17
+      word ^= word << 5
+      piece[at] = word
+    }
     yield piece
   }
 }
