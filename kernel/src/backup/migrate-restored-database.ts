@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
-import { messageOf } from '@nodekeep/plugin-sdk'
 import { isDiskFull } from '@nodekeep/plugin-sdk/data-folder'
+import { messageOf } from '@nodekeep/plugin-sdk/thread-parts'
 import { databaseSchema } from '../state/database-schema.ts'
 import { applySchema, HistoryMismatch, recordedStep, type Step } from '../state/schema.ts'
 import { createSql, type Sql } from '../state/sql.ts'

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { inTransaction, type MigrationChange } from '@nodekeep/plugin-sdk'
+import type { MigrationChange } from '@nodekeep/plugin-sdk'
+import { inTransaction } from '@nodekeep/plugin-sdk/data-folder'
 import { createSql, type Row, type Sql } from './sql.ts'
 
 /** One step of a schema or of a plugin's migrations. It runs once and is recorded. */

@@ -1,4 +1,4 @@
-import { Header } from 'tar'
+import { Header } from 'tar/header'
 import type { ArchiveEntry } from './archive-entry.ts'
 import { ArchiveError } from './archive-failure.ts'
 import type { ByteReader } from './byte-reader.ts'

@@ -1,4 +1,5 @@
-import { Header, Pax } from 'tar'
+import { Header } from 'tar/header'
+import { Pax } from 'tar/pax'
 
 /** The facts of an entry in its header of tar. */
 export interface TarHead {

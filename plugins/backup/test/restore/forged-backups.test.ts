@@ -9,7 +9,6 @@ import { makeBackup, put } from '../fixtures/backup-node.ts'
 import { houseFor, read, restore, restoresIn } from './fixtures/house.ts'
 
 t.setTimeout(120_000)
-t.jobs = 3
 
 /** A node with a backup that somebody changes, with a manifest that agrees. */
 async function forgery(t: Test) {
@@ -26,7 +25,7 @@ async function forgery(t: Test) {
     await rewrite(`${archive}.new`, change, changeHeader)
     renameSync(`${archive}.new`, archive)
   }
-  const refused = async (message: RegExp, status = 400, body: object = {}) => {
+  const refused = async (t: Test, message: RegExp, status = 400, body: object = {}) => {
     const answer = await restore(owner, { filename, confirm: true, ...body })
     t.match(await answer.json(), { error: true, message })
     t.equal(answer.status, status)
@@ -36,6 +35,9 @@ async function forgery(t: Test) {
   }
   return { house, owner, filename, forge, refused }
 }
+
+/** The node of the tests that restore nothing. They run one after the other. */
+const shared = await forgery(t)
 
 function asFolder(folder: string, path: string): void {
   rmSync(join(folder, path), { recursive: true })
@@ -49,16 +51,16 @@ function asFile(folder: string, path: string): void {
 }
 
 test('a backup whose parts are of another kind, or that has more than a node has, is refused', async (t) => {
-  const { forge, refused } = await forgery(t)
+  const { forge, refused } = shared
   await forge((folder) => asFolder(folder, 'identity/node.key'))
-  await refused(/is no backup of a node: "identity\/node.key" is a folder/)
+  await refused(t, /is no backup of a node: "identity\/node.key" is a folder/)
   await forge((folder) => asFile(folder, 'files/local'))
-  await refused(/is no backup of a node: "files\/local" is a file/)
-  await refused(/"files\/local" is a file/, 400, { without: ['local'] })
+  await refused(t, /is no backup of a node: "files\/local" is a file/)
+  await refused(t, /"files\/local" is a file/, 400, { without: ['local'] })
 })
 
 test('a forged backup cannot reach beside the folders of users', async (t) => {
-  const { forge, refused } = await forgery(t)
+  const { forge, refused } = shared
   const beside = mkdtempSync(join(tmpdir(), 'nodekeep-beside-'))
   t.teardown(() => rmSync(beside, { recursive: true, force: true }))
   writeFileSync(join(beside, 'kept'), '')
@@ -66,33 +68,33 @@ test('a forged backup cannot reach beside the folders of users', async (t) => {
 
   const out = `${'../'.repeat(20)}${beside.slice(1)}`
   await forge(nothing, (header) => ({ ...header, folders: [{ path: out }] }))
-  await refused(/leads out of the folder/, 400, { without: [basename(beside)] })
+  await refused(t, /leads out of the folder/, 400, { without: [basename(beside)] })
   t.ok(existsSync(join(beside, 'kept')))
 
   for (const path of ['state/plugins', 'identity', 'files/local/inner']) {
     await forge(nothing, (header) => ({ ...header, folders: [{ path }] }))
-    await refused(/its backup\.json cannot be read/)
+    await refused(t, /its backup\.json cannot be read/)
   }
   const local = { plugin: 'storage-local', key: 'root' }
   await forge(nothing, (header) => ({
     ...header,
     folders: ['files/local', 'files/other'].map((path) => ({ path, ...local })),
   }))
-  await refused(/"local" and "other" would be put into one folder/)
+  await refused(t, /"local" and "other" would be put into one folder/)
 
   for (const name of ['.nodekeep', 'lost+found']) {
     await forge((folder) => mkdirSync(join(folder, 'files', 'local', name)))
-    await refused(/is not the folder of a user/)
+    await refused(t, /is not the folder of a user/)
   }
 })
 
 test('a state that no node has made is refused', async (t) => {
-  const { forge, refused } = await forgery(t)
+  const { forge, refused } = shared
   await forge((folder) => {
     using database = new DatabaseSync(join(folder, 'state/state.sqlite'))
     database.exec('CREATE TRIGGER t AFTER INSERT ON sessions BEGIN UPDATE users SET owner = NULL; END')
   })
-  await refused(/not the state of a node, since it has a trigger, "t"/)
+  await refused(t, /not the state of a node, since it has a trigger, "t"/)
 })
 
 test('sessions and tokens in a forged backup give access to nobody', async (t) => {
@@ -122,7 +124,7 @@ test('sessions and tokens in a forged backup give access to nobody', async (t) =
 })
 
 test('a name with the wallet of somebody else is shown before a restore', async (t) => {
-  const { owner, filename, forge } = await forgery(t)
+  const { owner, filename, forge } = shared
   const { username, wallet } = owner.user
   const stranger = `0x${'12'.repeat(20)}`
   const preview = async (statement: string) => {
@@ -183,6 +185,7 @@ test('a backup of a newer version is refused, with both versions, before anythin
   const newer = (header: BackupHeader) => ({ ...header, nodekeep: '99.0.0' })
   await forge(kernelStep('contract'), newer)
   await refused(
+    t,
     /made by Nodekeep 99\.0\.0\. This node, Nodekeep \d+\.\d+\.\d+, does not know .*"99-later" .* Update this node/,
     409,
   )
@@ -197,6 +200,7 @@ test('a backup of a newer version is refused, with both versions, before anythin
   })
   await forge(pluginStep('files', 'contract'), newerPlugin('files'))
   await refused(
+    t,
     /the plugin "files" 99\.0\.0\. This node has "files" \d+\.\d+\.\d+, .*"7-later".* Update the plugin/,
     409,
   )
@@ -217,7 +221,7 @@ test('a backup of a newer version is refused, with both versions, before anythin
 })
 
 test('a file of a forged backup is put back into the files of its user only', async (t) => {
-  const { house, owner, filename, forge } = await forgery(t)
+  const { house, owner, filename, forge } = shared
   await forge(
     () => {},
     (header) => ({ ...header, mounts: { '/x/../../../escaped': 'files/local' } }),

