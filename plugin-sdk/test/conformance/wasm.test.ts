@@ -65,7 +65,7 @@ const mutants = [...functionMutants, ...programMutants]
 
 test('The suite finds the fault of each mutant', async (t) => {
   // If a fault makes a run endless, the suite finds it only at the end of its time limit.
-  longest.ms = 1500
+  longest.ms = 1000
   t.teardown(() => {
     longest.ms = 20_000
   })

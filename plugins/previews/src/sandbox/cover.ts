@@ -1,4 +1,3 @@
-import { parseBuffer, selectCover } from 'music-metadata'
 import { audioFormats, formatOf } from '../protocol/formats.ts'
 import { refusal } from './picture.ts'
 
@@ -8,6 +7,8 @@ import { refusal } from './picture.ts'
  * @throws Refusal `no-cover` if it has none, `broken` if it cannot be read
  */
 export async function coverOf(content: Uint8Array): Promise<Uint8Array> {
+  // Most processes get pictures only. The library would take a sixth of their start.
+  const { parseBuffer, selectCover } = await import('music-metadata')
   const { common } = await parseBuffer(content, undefined, { duration: false }).catch(() => {
     throw refusal('broken')
   })

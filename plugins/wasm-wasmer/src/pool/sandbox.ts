@@ -94,6 +94,9 @@ export function startProcess(
         '--disable-warning=PERM0006',
         `--wasm-max-mem-pages=${Math.ceil(largest / pageBytes)}`,
         `--wasm-max-table-size=${Math.ceil(largest / elementBytes)}`,
+        // See "A program of `wasm-wasmer`" in MEMORY.md.
+        '--initial-old-space-size=32',
+        '--min-semi-space-size=8',
       ],
     },
     listener,

@@ -8,6 +8,7 @@ import type { SandboxMessage } from '../protocol/messages.ts'
 import { warmUp } from './program.ts'
 import { runRequest } from './run-request.ts'
 import { loadSdk } from './sdk.ts'
+import './without-fetch.ts'
 
 const output = 3
 

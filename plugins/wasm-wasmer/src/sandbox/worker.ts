@@ -7,6 +7,7 @@ import { awaitAnswer, type Call, callChannel, emptyAnswer, usualAnswerBytes } fr
 import { systems } from './module/program-check.ts'
 import { SystemCalls } from './system-calls.ts'
 import { type Imports, webAssembly } from './web-assembly.ts'
+import './without-fetch.ts'
 
 /** Errors of WASI, by the codes of the main thread. */
 const errnos: Readonly<Record<string, number>> = {
