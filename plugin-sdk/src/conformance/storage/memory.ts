@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash, type Hash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
-import { collectHeap } from '../../collect-heap.ts'
+import { heapInUse } from '../../collect-heap.ts'
 import type { StorageBackend } from '../../contracts/storage.ts'
 import { pattern } from './bytes.ts'
 import type { BackendCheck } from './subject.ts'
@@ -24,7 +24,7 @@ export function memoryChecks(
 ): void {
   check('a large file is never held in memory as a whole', async (backend, skip) => {
     if (bytesInMemory === null) return skip('The storage keeps its files in memory.')
-    const inUse = () => inUseAfterCollection() - bytesInMemory(backend)
+    const inUse = () => heapInUse() - bytesInMemory(backend)
     const written = createHash('sha256')
     const writing = await HeldMemory.begin(inUse)
     await backend.write(
@@ -81,13 +81,6 @@ class HeldMemory {
       `when bytes of a large file ${what}, the backend holds ${more}, and at most ${most} are needed`,
     )
   }
-}
-
-function inUseAfterCollection(): number {
-  // V8 frees the memory of buffers beside the program. It collects at least twice, and the second time waits for that.
-  collectHeap('major')
-  const { heapUsed, external } = process.memoryUsage()
-  return heapUsed + external
 }
 
 /** Yields a large content, each chunk in memory of its own and with its number. */

@@ -15,29 +15,29 @@ import { StoreWriter } from './store-writer.ts'
  * @returns the writer, and the lock of the folder
  * @throws Error with one line for a person
  */
-export function openWriter(
+export async function openWriter(
   settings: WriterSettings,
   send: SendFromWriter,
-): { writer: StoreWriter; lock: Disposable } {
+): Promise<{ writer: StoreWriter; lock: Disposable }> {
   const lock = lockFile(join(settings.folder, 'lock'))
   if (lock === null)
     throw new Error(`Another program uses the store of blocks in ${settings.folder}. Stop it first.`)
   try {
-    return { writer: opened(settings, send), lock }
+    return { writer: await opened(settings, send), lock }
   } catch (error) {
     lock[Symbol.dispose]()
     throw error
   }
 }
 
-function opened(settings: WriterSettings, send: SendFromWriter): StoreWriter {
+async function opened(settings: WriterSettings, send: SendFromWriter): Promise<StoreWriter> {
   const connection = openIndex(settings.file)
   try {
-    return withCleanPacks(connection ?? rebuilt(settings, send), settings, send)
+    return withCleanPacks(connection ?? (await rebuilt(settings, send)), settings, send)
   } catch (error) {
     connection?.close()
     if (!isDamage(error)) throw error
-    return withCleanPacks(rebuilt(settings, send), settings, send)
+    return withCleanPacks(await rebuilt(settings, send), settings, send)
   }
 }
 
@@ -53,9 +53,9 @@ function withCleanPacks(
   return new StoreWriter(connection, settings, send)
 }
 
-function rebuilt({ file, folder }: WriterSettings, send: SendFromWriter): DatabaseSync {
+async function rebuilt({ file, folder }: WriterSettings, send: SendFromWriter): Promise<DatabaseSync> {
   const onProgress = (bytes: number, of: number) => send({ rebuilt: bytes, of })
-  const { connection, blocks, recordedAt, recovered, damaged } = rebuildIndex(file, folder, onProgress)
+  const { connection, blocks, recordedAt, recovered, damaged } = await rebuildIndex(file, folder, onProgress)
   if (blocks === 0 && damaged.length === 0) return connection
   for (const { file, from, to } of damaged)
     send({ warning: `Bytes ${from} to ${to} of ${file} are damaged.` })

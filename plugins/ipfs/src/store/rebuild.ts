@@ -9,7 +9,7 @@ import { CID } from 'multiformats/cid'
 import * as raw from 'multiformats/codecs/raw'
 import type { EntryChange } from '../entries/entry-change.ts'
 import { EntryChanges } from '../entries/entry-changes.ts'
-import { NotUnixFs, type UnixFsNode, unixFsNode } from '../unixfs/unixfs-node.ts'
+import type { UnixFsNode } from '../unixfs/unixfs-node.ts'
 import { BlockIndex } from './block-index.ts'
 import { keyOf, linksOf } from './links.ts'
 import { packsIn } from './pack-folder.ts'
@@ -31,6 +31,8 @@ const recoveredFolder = '/recovered'
 /** The deepest folder that is recovered. */
 const mostLevels = 64
 
+type UnixFs = typeof import('../unixfs/unixfs-node.ts')
+
 interface Rebuilt {
   readonly connection: DatabaseSync
   readonly blocks: number
@@ -50,15 +52,15 @@ interface Rebuilt {
  * @param onProgress gets the bytes that were read, and all bytes of packs
  * @throws errors of the disk
  */
-export function rebuildIndex(
+export async function rebuildIndex(
   file: string,
   folder: string,
   onProgress: (bytes: number, of: number) => void,
-): Rebuilt {
+): Promise<Rebuilt> {
   const connection = newIndex(file)
   try {
     const rebuild = new Rebuild(connection, folder)
-    const rebuilt = rebuild.run(onProgress)
+    const rebuilt = await rebuild.run(onProgress)
     finishIndex(connection)
     return { connection, ...rebuilt }
   } catch (error) {
@@ -88,7 +90,7 @@ class Rebuild {
     this.#reader = new PackReader(folder)
   }
 
-  run(onProgress: (bytes: number, of: number) => void): Omit<Rebuilt, 'connection'> {
+  async run(onProgress: (bytes: number, of: number) => void): Promise<Omit<Rebuilt, 'connection'>> {
     const packs = packsIn(this.#folder)
     const sizes = packs.map((pack) => statSync(this.#file(pack)).size)
     const all = sizes.reduce((sum, size) => sum + size, 0)
@@ -99,7 +101,7 @@ class Rebuild {
       before += size
     })
     const recordedAt = inTransaction(this.#connection, () => this.#addTree())
-    inTransaction(this.#connection, () => this.#recover())
+    await this.#recover()
     this.#reader.close()
     return { blocks: this.#added, recordedAt, recovered: this.#recovered, damaged: this.#damaged }
   }
@@ -195,19 +197,24 @@ class Rebuild {
     for (const part of parts) yield* rowsOf<Row>(this.#read(part.bytes) ?? new Uint8Array(0))
   }
 
-  #recover(): void {
+  async #recover(): Promise<void> {
     const unnamed = this.#connection.prepare('SELECT cid FROM block WHERE refs = 0').all()
-    for (const { cid } of unnamed) {
-      const name = CID.decode(cid as Uint8Array)
-      if (this.#recoverAt(`${recoveredFolder}/${name}`, name, mostLevels)) this.#recovered += 1
-    }
+    if (unnamed.length === 0) return
+    // This thread would load a third of its modules for it at each start.
+    const unixFs = await import('../unixfs/unixfs-node.ts')
+    inTransaction(this.#connection, () => {
+      for (const { cid } of unnamed) {
+        const name = CID.decode(cid as Uint8Array)
+        if (this.#recoverAt(unixFs, `${recoveredFolder}/${name}`, name, mostLevels)) this.#recovered += 1
+      }
+    })
   }
 
   /** @returns whether the block is a file or folder of which at least the names are there */
-  #recoverAt(path: string, cid: CID, levels: number): boolean {
+  #recoverAt(unixFs: UnixFs, path: string, cid: CID, levels: number): boolean {
     const found = this.#blocks.find(keyOf(cid))
     if (cid.code === raw.code) return found !== undefined && this.#addFile(path, cid, found.length)
-    const node = this.#nodeOf(cid)
+    const node = this.#nodeOf(unixFs, cid)
     if (node === null || node.kind === 'symlink' || levels === 0) return false
     if (node.kind === 'file') return this.#addFile(path, cid, node.size)
     // Folders can be within each other more often than anybody can count.
@@ -215,10 +222,10 @@ class Rebuild {
     this.#folders.add(`${cid}`)
     for (const { name, cid: entry } of node.entries) {
       if (name === '' || /[/\0]/.test(name) || name === '.' || name === '..') continue
-      this.#recoverAt(`${path}/${name}`, entry, levels - 1)
+      this.#recoverAt(unixFs, `${path}/${name}`, entry, levels - 1)
     }
     if (node.kind === 'shard')
-      for (const shard of node.shards.values()) this.#recoverAt(path, shard, levels - 1)
+      for (const shard of node.shards.values()) this.#recoverAt(unixFs, path, shard, levels - 1)
     return true
   }
 
@@ -240,7 +247,7 @@ class Rebuild {
   }
 
   /** Returns a block of a file or folder; null if it is none, or is lost or damaged. */
-  #nodeOf(cid: CID): UnixFsNode | null {
+  #nodeOf({ NotUnixFs, unixFsNode }: UnixFs, cid: CID): UnixFsNode | null {
     const bytes = this.#read(keyOf(cid))
     try {
       return bytes && unixFsNode(cid, bytes)

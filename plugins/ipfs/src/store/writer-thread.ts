@@ -13,14 +13,14 @@ const settings = workerData as WriterSettings
 const send = (message: FromWriter) => port.postMessage(message)
 
 try {
-  serve()
+  await serve()
 } catch (error) {
   send({ opened: false, message: messageOf(error) })
   port.close()
 }
 
-function serve(): void {
-  const { writer, lock } = openWriter(settings, send)
+async function serve(): Promise<void> {
+  const { writer, lock } = await openWriter(settings, send)
   let waiting: NumberedRequest[] = []
   let isClosing = false
   let isScheduled = false

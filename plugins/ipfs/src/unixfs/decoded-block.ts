@@ -1,20 +1,14 @@
 import * as dagPb from '@ipld/dag-pb'
-import { UnixFS } from 'ipfs-unixfs'
 
 /**
  * Links of a block. Other implementations write at most 1,024 of a file, and some 6,000 of a folder: larger ones are shards. A block at
  * this bound takes some 30 ms to decode, in which nothing else runs; one with all that 2 MiB can have takes more than a second.
  */
-const mostLinks = 16_384
+export const mostLinks = 16_384
 
-/** Fields of UnixFS beside the sizes of the parts. */
-const otherFields = 7
-
-/** Tags of protobuf fields with bytes (https://ipld.io/specs/codecs/dag-pb/spec/, https://specs.ipfs.tech/unixfs/). */
+/** Tags of protobuf fields with bytes (https://ipld.io/specs/codecs/dag-pb/spec/). */
 const data = 0x0a
 const link = 0x12
-const content = 0x12
-const modified = 0x42
 
 /** @throws Error if a block is not DAG-PB, or has too many links */
 export function decodedLinks(bytes: Uint8Array): dagPb.PBNode {
@@ -22,14 +16,12 @@ export function decodedLinks(bytes: Uint8Array): dagPb.PBNode {
   return dagPb.decode(bytes)
 }
 
-/** @throws Error if the data of a block is not UnixFS, or has too many sizes of parts */
-export function decodedData(bytes: Uint8Array): UnixFS {
-  requireFewFields(bytes, [content, modified], mostLinks + otherFields)
-  return UnixFS.unmarshal(bytes)
-}
-
-/** Counts the fields of a protobuf message before a decoder makes objects of them. */
-function requireFewFields(bytes: Uint8Array, tagsOfBytes: readonly number[], most: number): void {
+/**
+ * Counts the fields of a protobuf message before a decoder makes objects of them.
+ *
+ * @throws Error if it has too many, or one that no program writes
+ */
+export function requireFewFields(bytes: Uint8Array, tagsOfBytes: readonly number[], most: number): void {
   let at = 0
   const varint = () => {
     let value = 0

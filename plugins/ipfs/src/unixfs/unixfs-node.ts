@@ -3,7 +3,8 @@ import { messageOf } from '@nodekeep/plugin-sdk/thread-parts'
 import type { UnixFS } from 'ipfs-unixfs'
 import type { CID } from 'multiformats/cid'
 import * as raw from 'multiformats/codecs/raw'
-import { decodedData, decodedLinks } from './decoded-block.ts'
+import { decodedLinks } from './decoded-block.ts'
+import { decodedData } from './decoded-data.ts'
 
 /** An entry of a folder. */
 export interface FolderEntry {

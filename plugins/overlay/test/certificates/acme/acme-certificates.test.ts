@@ -5,17 +5,27 @@ import type { Log, StateStore } from '@nodekeep/plugin-sdk'
 import acme from 'acme-client'
 import t, { type Test, test } from 'tap'
 import { type Certificates, createCertificates } from '../../../src/certificates/certificates.ts'
-import { type AcmeServer, acmePrograms, blockedName, startAcmeServer } from '../fixtures/acme-server.ts'
+import {
+  type AcmeServer,
+  acmePrograms,
+  blockedName,
+  type Pebble,
+  startAcmeServer,
+  startPebble,
+} from '../fixtures/acme-server.ts'
 import { createAuthority } from '../fixtures/authority.ts'
 import { createLog } from '../fixtures/log.ts'
 import { openPublicPort, type PublicPort } from '../fixtures/public-port.ts'
 
-t.jobs = 3
 acme.axios.defaults.httpsAgent = new Agent({ rejectUnauthorized: false })
 t.teardown(() => delete acme.axios.defaults.httpsAgent)
 
 const skip = needsPrograms(...acmePrograms)
 const name = 'me.example.org'
+
+// The tests run one after the other: a Pebble, whose keys take much time, looks for all names at one port.
+const entrance = await openPublicPort(t)
+const pebble = skip ? null : await startPebble(t, entrance.port)
 
 interface World {
   readonly t: Test
@@ -25,8 +35,8 @@ interface World {
 }
 
 async function createWorld(t: Test): Promise<World> {
-  const entrance = await openPublicPort(t)
-  const server = await startAcmeServer(t, entrance.port)
+  entrance.node = null
+  const server = await startAcmeServer(t, pebble as Pebble)
   return { t, entrance, server, state: createMemoryState() }
 }
 
