@@ -20,7 +20,7 @@
  * The way of a test file, by the files beside this one:
  *
  * 1. `test-files.ts` finds it, and `reached.ts` tells whether a change reaches it.
- * 2. `test-group.ts` puts it into a group, and `run-tests.ts` runs four groups at a time, beside lint, types and walls.
+ * 2. `test-group.ts` puts it into a group, and `run-tests.ts` runs five groups at a time, beside lint, types and walls.
  * 3. `test-process.ts` starts the process of the group, which runs `group-program.ts`, or `alone-program.ts` for a file that is alone.
  * 4. `count-tests.ts` counts its tests. `budget.ts` judges the CPU time of its part, and `coverage.ts` the lines that ran.
  */
