@@ -7,11 +7,12 @@ import t, { type Test } from 'tap'
 import { openLocalBackend } from '../src/open-local-backend.ts'
 import { chunks, temporaryFolder } from './fixtures/storage-folder.ts'
 
-/** Opens a backend and watches it. */
-async function watched(t: Test, root = temporaryFolder(t)) {
+/** Opens a backend with some folders of a user, and watches it. Of a folder that is made later, two hints come. */
+async function watched(t: Test, ...folders: readonly string[]) {
+  const root = temporaryFolder(t)
   const backend = await openLocalBackend({ root })
   t.teardown(() => backend.close())
-  await mkdir(join(root, 'user'))
+  for (const folder of ['', ...folders]) await mkdir(join(root, 'user', folder))
   const hints: string[] = []
   await watch(backend, (path) => hints.push(path))
   /** Waits for a hint of exactly this path. */
@@ -40,12 +41,7 @@ t.test('the unfinished work of the node gives no hints', async (t) => {
 })
 
 t.test('the node’s own changes give no hints, but folders that it makes or moves', async (t) => {
-  const { backend, root, hints, hinted } = await watched(t)
-  for (const name of ['there', 'kept']) {
-    await mkdir(join(root, 'user', name))
-    await hinted(`/user/${name}`)
-  }
-  hints.length = 0
+  const { backend, root, hints, hinted } = await watched(t, 'there', 'kept')
   for (const name of ['new', 'removed', 'moved', 'replaced', 'replaces']) {
     await backend.write(`/user/there/${name}`, chunks('text'))
     await backend.write(`/user/there/${name}`, chunks('overwritten'))
