@@ -19,7 +19,7 @@ import {
 // In a process of its own: with TEST_RUNS, it runs for minutes.
 
 /** Seeds, each with a user of its own, unless the environment sets another number. */
-const seeds = Number(process.env.TEST_RUNS ?? 40)
+const seeds = Number(process.env.TEST_RUNS ?? 20)
 
 /** Users of one node. Their backups are tried out together. */
 const perNode = 1000
