@@ -588,9 +588,10 @@ export class EntryStatements {
     const moved = this.#find(from)
     if (moved !== null && to.names.length > 0 && from.tree === to.tree) this.#moveTo(moved, to, file)
     else {
-      // The entry was never compared. The comparison that runs takes its new place.
+      // The entry was never compared. The comparison that runs takes its new place, and what is in a folder.
       if (moved !== null) this.#remove(moved)
-      if (file.revision !== null) this.#putFile(to, file)
+      if (file.revision === null) this.#folderAt(to)
+      else this.#putFile(to, file)
     }
   }
 
