@@ -17,6 +17,7 @@ test('An https address may have any host, an http address only this machine', as
     'http://api.particle.network/server/rpc',
     'http://127.0.0.1.example.org/',
     'http://localhost.example.org/',
+    'http://particle.localhost/',
     'http://10.0.0.1/',
   ]) {
     t.throws(() => read(url), /^login-particle\.baseURL must be an https address: over http/, url)
