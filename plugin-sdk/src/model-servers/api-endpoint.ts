@@ -1,4 +1,5 @@
-const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/
+import { isLoopback } from '../loopback.ts'
+
 /** Addresses of RFC 1918 and RFC 4193, names without a dot, and names that resolve only in a local network. */
 const localNetwork =
   /^(10(\.\d+){3}|192\.168(\.\d+){2}|172\.(1[6-9]|2\d|3[01])(\.\d+){2}|\[f[cd][0-9a-f]{2}:[0-9a-f:]*\]|[^.[\]]+|.+\.(local|lan|home\.arpa|internal))$/
@@ -37,7 +38,7 @@ export function apiEndpoint(
     const hint = secret === undefined ? '' : ` The key belongs in ${secret}.`
     throw new Error(`${setting} must be an address without user, "?" and "#".${hint}`)
   }
-  const local = loopback.test(url.hostname) || localNetwork.test(url.hostname)
+  const local = isLoopback(url.hostname) || localNetwork.test(url.hostname)
   if (secret !== undefined && url.protocol === 'http:' && !local) {
     throw new Error(
       `${setting} must be an https address: over http, anyone on the network path could read ${exposed}.`,
