@@ -1,4 +1,5 @@
-import { extensionOf, kindOf } from './entry-kind.ts'
+import { extensionOf } from '@nodekeep/plugin-sdk/file-kinds'
+import { kindOf } from './entry-kind.ts'
 import type { Entry } from './listing.ts'
 
 /** The columns that entries can be sorted by. */

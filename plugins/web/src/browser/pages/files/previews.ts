@@ -1,8 +1,8 @@
+import { extensionOf } from '@nodekeep/plugin-sdk/file-kinds'
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { signal } from '@preact/signals'
 import { request } from '../../request.ts'
-import { extensionOf } from './entry-kind.ts'
 import { previewAddress } from './paths.ts'
 
 type Formats = NodeAnswers['GET /api/previews/formats']
