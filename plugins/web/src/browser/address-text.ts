@@ -3,7 +3,7 @@ import type { ComponentChildren, VNode } from 'preact'
 import { useRef } from 'preact/hooks'
 import { copyText } from './copy-text.ts'
 import { html } from './html.ts'
-import { texts } from './texts.ts'
+import * as texts from './texts.ts'
 
 interface AddressTextProps {
   readonly value: string

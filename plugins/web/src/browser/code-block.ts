@@ -3,7 +3,7 @@ import type { VNode } from 'preact'
 import { useRef } from 'preact/hooks'
 import { copyText } from './copy-text.ts'
 import { html } from './html.ts'
-import { texts } from './texts.ts'
+import * as texts from './texts.ts'
 
 interface CodeBlockProps {
   readonly text: string

@@ -1,4 +1,4 @@
-import { texts } from './texts.ts'
+import * as texts from './texts.ts'
 
 /** The names in a User-Agent header. Many browsers also name those that they descend from, so the order counts. */
 const browsers = { Edg: 'Edge', OPR: 'Opera', Firefox: 'Firefox', Chrome: 'Chrome', Safari: 'Safari' }

@@ -8,7 +8,7 @@ import { icon } from './icon.ts'
 import { Dialog } from './questions.ts'
 import { request } from './request.ts'
 import { shownName } from './shown-name.ts'
-import { texts } from './texts.ts'
+import * as texts from './texts.ts'
 
 type Entry = NodeAnswers['GET /readdir'][number]
 

@@ -1,7 +1,7 @@
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import { deviceName } from './device-name.ts'
 import { shownName } from './shown-name.ts'
-import { texts } from './texts.ts'
+import * as texts from './texts.ts'
 
 type Change = NonNullable<NodeAnswers['GET /api/files/changes']['changes']>[number]
 

@@ -1,5 +1,5 @@
 import { isLoopback } from '@nodekeep/plugin-sdk/loopback'
-import { texts } from './texts.ts'
+import * as texts from './texts.ts'
 
 /** The hosts of companies whose plugins the node has. */
 const companies: Readonly<Record<string, string>> = {

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact'
 import { CodeBlock } from './code-block.ts'
 import { html } from './html.ts'
-import { texts } from './texts.ts'
+import * as texts from './texts.ts'
 
 /** The ways to connect a model, with what to type for each. */
 export function ModelWays(): VNode {

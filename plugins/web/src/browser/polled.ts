@@ -6,7 +6,7 @@ import { useLayoutEffect, useMemo } from 'preact/hooks'
 import { html } from './html.ts'
 import { Refusal } from './refusal.ts'
 import { type PlainRoute, reasonOf, request } from './request.ts'
-import { texts } from './texts.ts'
+import * as texts from './texts.ts'
 
 /** Gets the JSON of a route. */
 type Get = <R extends PlainRoute & `GET ${string}`>(route: R) => Promise<NodeAnswers[R]>

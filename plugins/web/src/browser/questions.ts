@@ -2,7 +2,7 @@ import { signal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { html } from './html.ts'
-import { texts } from './texts.ts'
+import * as texts from './texts.ts'
 
 interface Question {
   readonly title: string

@@ -1,4 +1,4 @@
-import { texts } from './texts.ts'
+import * as texts from './texts.ts'
 
 /** An answer of the node that refuses a request. The message is for people. */
 export class Refusal extends Error {

@@ -1,7 +1,7 @@
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { accepted } from './refusal.ts'
-import { texts } from './texts.ts'
+import * as texts from './texts.ts'
 
 /** A method and a path of the node. Names in braces stand for parts of the path: `DELETE /api/users/{uuid}`. */
 type Route = keyof NodeAnswers

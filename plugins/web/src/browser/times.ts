@@ -1,4 +1,4 @@
-import { texts } from './texts.ts'
+import * as texts from './texts.ts'
 
 const dates = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
 

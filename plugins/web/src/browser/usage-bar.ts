@@ -1,7 +1,7 @@
 import type { VNode } from 'preact'
 import { bytesText } from './bytes-text.ts'
 import { html } from './html.ts'
-import { texts } from './texts.ts'
+import * as texts from './texts.ts'
 
 /** The room of a storage, in bytes. */
 interface Space {

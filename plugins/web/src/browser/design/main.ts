@@ -9,7 +9,7 @@ import { MenuButton } from '../menu.ts'
 import { ask, Questions } from '../questions.ts'
 import { chooseTheme, theme, themes } from '../shell/frame/theme.ts'
 import { Notices, notice } from '../shell/notices.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts.ts'
 import { UsageBar } from '../usage-bar.ts'
 
 /*

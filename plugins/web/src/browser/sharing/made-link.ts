@@ -5,7 +5,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks'
 import { AddressText } from '../address-text.ts'
 import { html } from '../html.ts'
 import { QrCode } from '../qr-code.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts.ts'
 import { ReachNote } from './reach-note.ts'
 
 interface MadeLinkProps {

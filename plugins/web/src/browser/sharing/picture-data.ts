@@ -6,7 +6,7 @@ import { useLayoutEffect } from 'preact/hooks'
 import { html } from '../html.ts'
 import { request } from '../request.ts'
 import { shownName } from '../shown-name.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts.ts'
 import { dateText } from '../times.ts'
 
 type Photo = NodeAnswers['GET /api/previews/photo']['photo']

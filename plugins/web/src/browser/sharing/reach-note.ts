@@ -2,7 +2,7 @@ import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import type { VNode } from 'preact'
 import { html } from '../html.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts.ts'
 
 interface ReachNoteProps {
   /** From where the addresses of the node work that are shown. */

@@ -6,7 +6,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks'
 import { Field } from '../field.ts'
 import { html } from '../html.ts'
 import { reasonOf } from '../request.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts.ts'
 import { shortDateText } from '../times.ts'
 import { PictureData } from './picture-data.ts'
 

@@ -2,7 +2,7 @@ import { signal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { useLayoutEffect } from 'preact/hooks'
 import { html } from '../html.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts.ts'
 import type { SignIn } from './sign-in.ts'
 
 const loaded = signal<typeof SignIn | null>(null)

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { texts } from '../texts.ts'
+import * as texts from '../texts.ts'
 
 /** The name that the owner gave the node. Until the node has told, it is the name of the product. */
 export const nodeName = signal<string>(texts.product)

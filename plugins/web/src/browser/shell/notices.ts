@@ -4,7 +4,7 @@ import type { VNode } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { html } from '../html.ts'
 import { icon } from '../icon.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts.ts'
 
 interface Notice {
   readonly id: number

@@ -4,7 +4,7 @@ import { AddressText } from '../address-text.ts'
 import { focusAtFirst } from '../focus.ts'
 import { html } from '../html.ts'
 import { NameField, typedName } from '../name-field.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts.ts'
 import { faultOf } from './fault-of.ts'
 import { Mark } from './mark.ts'
 

@@ -1,7 +1,7 @@
 import { checksumAddress } from '@nodekeep/login-siwe/client'
 import { signal } from '@preact/signals'
 import { html } from '../html.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts.ts'
 import type { SignInMethod } from './sign-in-method.ts'
 
 /** A provider of EIP-1193. */

@@ -1,5 +1,5 @@
 import { html } from '../html.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts.ts'
 import type { SignInMethod } from './sign-in-method.ts'
 
 /** Explains the command that makes a session on the machine of the node. */

@@ -1,5 +1,5 @@
 import { Refusal } from '../refusal.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts.ts'
 
 /** Returns the reason why a sign-in or a signature failed, for people. */
 export function faultOf(error: unknown): string {

@@ -3,7 +3,7 @@ import type { VNode } from 'preact'
 import { html } from '../html.ts'
 import { NameField, typedName } from '../name-field.ts'
 import { reasonOf } from '../request.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts.ts'
 import { Mark } from './mark.ts'
 
 interface NameStepProps {

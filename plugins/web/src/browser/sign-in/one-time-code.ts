@@ -1,7 +1,7 @@
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import { Field } from '../field.ts'
 import { html } from '../html.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts.ts'
 import { post } from './post.ts'
 import type { SignInMethod } from './sign-in-method.ts'
 

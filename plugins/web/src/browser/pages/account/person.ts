@@ -6,7 +6,7 @@ import { Avatar } from '../../avatar.ts'
 import { html } from '../../html.ts'
 import { NameField, typedName } from '../../name-field.ts'
 import { reasonOf, request } from '../../request.ts'
-import { texts } from '../../texts.ts'
+import * as texts from '../../texts.ts'
 
 const text = texts.account
 

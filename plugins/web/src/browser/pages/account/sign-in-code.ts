@@ -7,7 +7,7 @@ import { QrCode } from '../../qr-code.ts'
 import { ifRunning } from '../../refusal.ts'
 import { request } from '../../request.ts'
 import { SecretText } from '../../secret-text.ts'
-import { texts } from '../../texts.ts'
+import * as texts from '../../texts.ts'
 import { isThisComputer } from '../../this-computer.ts'
 import { attempt } from './attempt.ts'
 

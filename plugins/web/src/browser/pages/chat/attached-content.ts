@@ -2,7 +2,7 @@ import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { bytesText } from '../../bytes-text.ts'
 import { accepted } from '../../refusal.ts'
 import { shownName } from '../../shown-name.ts'
-import { texts } from '../../texts.ts'
+import * as texts from '../../texts.ts'
 import { contentAddress, nameOf } from '../files/paths.ts'
 import type { Message } from './chat-files.ts'
 

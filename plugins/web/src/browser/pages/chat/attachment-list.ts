@@ -2,7 +2,7 @@ import type { VNode } from 'preact'
 import { html } from '../../html.ts'
 import { icon } from '../../icon.ts'
 import { shownName } from '../../shown-name.ts'
-import { texts } from '../../texts.ts'
+import * as texts from '../../texts.ts'
 import { contentAddress, nameOf } from '../files/paths.ts'
 import type { Attachment, Attachments } from './attachments.ts'
 

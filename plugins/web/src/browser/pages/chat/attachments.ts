@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import { reasonOf } from '../../request.ts'
-import { texts } from '../../texts.ts'
+import * as texts from '../../texts.ts'
 import { nameOf } from '../files/paths.ts'
 import { type AttachedContents, partOf } from './attached-content.ts'
 import type { ChatFiles } from './chat-files.ts'

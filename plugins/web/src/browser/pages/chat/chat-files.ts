@@ -2,7 +2,7 @@ import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { chatDatePattern, chatFolder } from '../../chat-address.ts'
 import { accepted } from '../../refusal.ts'
-import { texts } from '../../texts.ts'
+import * as texts from '../../texts.ts'
 import { undoHeader } from '../files/last-change.ts'
 import { contentAddress } from '../files/paths.ts'
 

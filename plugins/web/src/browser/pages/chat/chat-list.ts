@@ -6,7 +6,7 @@ import { chatAddress, titleOf } from '../../chat-address.ts'
 import { html } from '../../html.ts'
 import { icon } from '../../icon.ts'
 import { useMedia } from '../../media.ts'
-import { texts } from '../../texts.ts'
+import * as texts from '../../texts.ts'
 import type { Chats } from './chats.ts'
 import { dateGroup } from './date-group.ts'
 

@@ -1,5 +1,5 @@
 import { providerName } from '../../provider-name.ts'
-import { texts } from '../../texts.ts'
+import * as texts from '../../texts.ts'
 
 /** Models as the person chooses among them. */
 interface ModelGroup {

@@ -1,7 +1,7 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { EventSourceParserStream } from 'eventsource-parser/stream'
 import { accepted, Refusal } from '../../refusal.ts'
-import { texts } from '../../texts.ts'
+import * as texts from '../../texts.ts'
 import type { SentMessage } from './attached-content.ts'
 
 interface ReplyRequest {

@@ -8,7 +8,7 @@ import { QrCode } from '../../qr-code.ts'
 import { reasonOf, request } from '../../request.ts'
 import { SecretText } from '../../secret-text.ts'
 import { ReachNote } from '../../sharing/reach-note.ts'
-import { texts } from '../../texts.ts'
+import * as texts from '../../texts.ts'
 import { isThisComputer } from '../../this-computer.ts'
 
 const words = texts.connectApp

@@ -1,6 +1,6 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { refusalOf } from '../../refusal.ts'
-import { texts } from '../../texts.ts'
+import * as texts from '../../texts.ts'
 
 const frameName = 'archive'
 

@@ -3,7 +3,7 @@ import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { bytesText } from '../../bytes-text.ts'
 import { Refusal } from '../../refusal.ts'
 import { shownName } from '../../shown-name.ts'
-import { texts } from '../../texts.ts'
+import * as texts from '../../texts.ts'
 import { sendFile } from './send-file.ts'
 import type { Work } from './tasks.ts'
 

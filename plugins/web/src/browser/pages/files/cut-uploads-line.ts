@@ -3,7 +3,7 @@ import type { VNode } from 'preact'
 import { useRef } from 'preact/hooks'
 import { bytesText } from '../../bytes-text.ts'
 import { html } from '../../html.ts'
-import { texts } from '../../texts.ts'
+import * as texts from '../../texts.ts'
 import type { CutUploads } from './cut-uploads.ts'
 import type { Folder } from './folder.ts'
 

@@ -1,7 +1,7 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { computed, signal } from '@preact/signals'
 import { request } from '../../request.ts'
-import { texts } from '../../texts.ts'
+import * as texts from '../../texts.ts'
 import { forgetUpload } from './resumed-upload.ts'
 import { type BegunUpload, hasEnded, type IfExists, type Task, type Tasks } from './tasks.ts'
 import { toldOf } from './told.ts'

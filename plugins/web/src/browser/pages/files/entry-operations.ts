@@ -1,7 +1,7 @@
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { accepted, Refusal, refusalOf } from '../../refusal.ts'
-import { texts } from '../../texts.ts'
+import * as texts from '../../texts.ts'
 import { undoHeader } from './last-change.ts'
 import { folderOf, nameOf, pathIn } from './paths.ts'
 import type { Attempt, Work } from './tasks.ts'

@@ -1,7 +1,7 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { batch, signal, untracked } from '@preact/signals'
 import { accepted, Refusal } from '../../refusal.ts'
-import { texts } from '../../texts.ts'
+import * as texts from '../../texts.ts'
 import { type Change, ChangesFeed } from './changes-feed.ts'
 import { sorted } from './entry-order.ts'
 import { undoHeader } from './last-change.ts'

@@ -4,7 +4,7 @@ import { useLayoutEffect } from 'preact/hooks'
 import { html } from '../../html.ts'
 import { isForPage } from '../../page-keys.ts'
 import { Dialog } from '../../questions.ts'
-import { texts } from '../../texts.ts'
+import * as texts from '../../texts.ts'
 import type { EntryActions } from './entry-actions.ts'
 
 interface KeysProps {

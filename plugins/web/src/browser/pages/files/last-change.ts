@@ -2,7 +2,7 @@ import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { Refusal } from '../../refusal.ts'
 import { reasonOf, request } from '../../request.ts'
 import { shownName } from '../../shown-name.ts'
-import { texts } from '../../texts.ts'
+import * as texts from '../../texts.ts'
 
 /** The header of an answer with the group that takes the change back. */
 export const undoHeader = 'x-nodekeep-undo'

@@ -3,7 +3,7 @@ import type { VNode } from 'preact'
 import { useLayoutEffect } from 'preact/hooks'
 import { html } from '../../html.ts'
 import { blocks } from '../../markdown-blocks.ts'
-import { texts } from '../../texts.ts'
+import * as texts from '../../texts.ts'
 
 /** Shows a text in markdown. The reader of markdown is loaded when it is first needed. */
 export function MarkdownView({ text }: { text: string }): VNode {

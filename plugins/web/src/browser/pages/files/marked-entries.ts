@@ -2,7 +2,7 @@ import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { signal } from '@preact/signals'
 import type { IconName } from '../../icon.ts'
 import { request } from '../../request.ts'
-import { texts } from '../../texts.ts'
+import * as texts from '../../texts.ts'
 import { folderOf } from './paths.ts'
 
 /** The entries that others reach by an address. */

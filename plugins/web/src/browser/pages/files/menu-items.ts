@@ -1,5 +1,5 @@
 import type { MenuItem } from '../../menu.ts'
-import { texts } from '../../texts.ts'
+import * as texts from '../../texts.ts'
 import type { EntryActions } from './entry-actions.ts'
 import type { Folder } from './folder.ts'
 import type { Entry } from './listing.ts'

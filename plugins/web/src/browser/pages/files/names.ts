@@ -1,4 +1,4 @@
-import { texts } from '../../texts.ts'
+import * as texts from '../../texts.ts'
 
 /** Returns what is wrong with a name of a file or folder, or `null`. */
 export function nameFault(name: string): string | null {

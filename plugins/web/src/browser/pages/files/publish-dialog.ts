@@ -12,7 +12,7 @@ import { Dialog } from '../../questions.ts'
 import { reasonOf } from '../../request.ts'
 import { ReachNote } from '../../sharing/reach-note.ts'
 import { shownName } from '../../shown-name.ts'
-import { texts } from '../../texts.ts'
+import * as texts from '../../texts.ts'
 import { nameOf } from './paths.ts'
 
 /** A file or folder that may be published. */

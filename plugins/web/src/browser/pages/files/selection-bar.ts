@@ -1,7 +1,7 @@
 import type { VNode } from 'preact'
 import { html } from '../../html.ts'
 import { type IconName, icon } from '../../icon.ts'
-import { texts } from '../../texts.ts'
+import * as texts from '../../texts.ts'
 import { sizeOfAll } from './entry-looks.ts'
 import type { EntryParts } from './entry-parts.ts'
 import type { ListMenu } from './list-menu.ts'

@@ -9,7 +9,7 @@ import {
 import { signal } from '@preact/signals'
 import { Refusal } from '../../refusal.ts'
 import { reasonOf as failureOf, request } from '../../request.ts'
-import { texts } from '../../texts.ts'
+import * as texts from '../../texts.ts'
 import type { Dropped } from './dropped-files.ts'
 import { FileHasher } from './file-hasher.ts'
 import { nameOf } from './paths.ts'

@@ -1,5 +1,5 @@
 import { shownName } from '../../shown-name.ts'
-import { texts } from '../../texts.ts'
+import * as texts from '../../texts.ts'
 import type { Told } from './tasks.ts'
 
 /** Says what was done to one entry, or to how many. */

@@ -1,7 +1,7 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { bytesText } from '../../bytes-text.ts'
 import { Refusal } from '../../refusal.ts'
-import { texts } from '../../texts.ts'
+import * as texts from '../../texts.ts'
 import { statOf } from './entry-operations.ts'
 import { timeOf } from './file-time.ts'
 import { nameOf } from './paths.ts'

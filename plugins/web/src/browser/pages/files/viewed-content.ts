@@ -1,6 +1,6 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { accepted, Refusal } from '../../refusal.ts'
-import { texts } from '../../texts.ts'
+import * as texts from '../../texts.ts'
 
 /** The content of a file, in the form in which it is shown. `none` cannot be shown. */
 export type ViewedContent =

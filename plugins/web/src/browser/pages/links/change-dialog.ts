@@ -7,7 +7,7 @@ import { Dialog } from '../../questions.ts'
 import { MadeLink } from '../../sharing/made-link.ts'
 import { type Share, ShareForm } from '../../sharing/share-form.ts'
 import { shownName } from '../../shown-name.ts'
-import { texts } from '../../texts.ts'
+import * as texts from '../../texts.ts'
 import { kindOf } from '../files/entry-kind.ts'
 
 /** How long links may work. */

@@ -6,7 +6,7 @@ import { EmptyState } from '../../empty-state.ts'
 import { html } from '../../html.ts'
 import { PolledState, usePolled } from '../../polled.ts'
 import { ReachNote } from '../../sharing/reach-note.ts'
-import { texts } from '../../texts.ts'
+import * as texts from '../../texts.ts'
 import { LinkCard } from './link-card.ts'
 
 interface Lists {

@@ -7,7 +7,7 @@ import { html } from '../../html.ts'
 import { reasonOf, request } from '../../request.ts'
 import type { Share } from '../../sharing/share-form.ts'
 import { shownName } from '../../shown-name.ts'
-import { texts } from '../../texts.ts'
+import * as texts from '../../texts.ts'
 import { shortDateText } from '../../times.ts'
 
 type Use = NodeAnswers['GET /api/shares/{id}/uses']['uses'][number]

@@ -5,7 +5,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks'
 import { headingId } from '../../action.ts'
 import { html } from '../../html.ts'
 import { narrow, useMedia } from '../../media.ts'
-import { texts } from '../../texts.ts'
+import * as texts from '../../texts.ts'
 import type { ShownParts } from './shown-parts.ts'
 
 interface NodeViewProps {

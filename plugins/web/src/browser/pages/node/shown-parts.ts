@@ -1,7 +1,7 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { batch, type Signal, signal } from '@preact/signals'
 import type { FunctionComponent } from 'preact'
-import { texts } from '../../texts.ts'
+import * as texts from '../../texts.ts'
 import { OverviewPart } from './overview/overview-part.ts'
 import { BackupPart } from './parts/backups.ts'
 import { ContentsPart } from './parts/contents.ts'

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { html } from '../../html.ts'
-import { texts } from '../../texts.ts'
+import * as texts from '../../texts.ts'
 import { heightOf, monthAt, type PlacedMonth } from './photo-layout.ts'
 
 /** Steps of the scale. */

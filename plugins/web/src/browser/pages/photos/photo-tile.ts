@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { html } from '../../html.ts'
 import { shownName } from '../../shown-name.ts'
-import { texts } from '../../texts.ts'
+import * as texts from '../../texts.ts'
 import { contentAddress, previewAddress } from '../files/paths.ts'
 import type { Photo } from './photos.ts'
 

@@ -13,7 +13,7 @@ import { ask } from '../../questions.ts'
 import { request } from '../../request.ts'
 import { ReachNote } from '../../sharing/reach-note.ts'
 import { shownName } from '../../shown-name.ts'
-import { texts } from '../../texts.ts'
+import * as texts from '../../texts.ts'
 import { shortDateText } from '../../times.ts'
 import { folderAddress, folderOf, nameOf } from '../files/paths.ts'
 

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact'
 import { html } from '../../html.ts'
 import { Menu, type MenuItem } from '../../menu.ts'
-import { texts } from '../../texts.ts'
+import * as texts from '../../texts.ts'
 import type { Trash } from './trash.ts'
 import type { TrashActions } from './trash-actions.ts'
 

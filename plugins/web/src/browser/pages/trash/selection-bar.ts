@@ -2,7 +2,7 @@ import type { VNode } from 'preact'
 import { bytesText } from '../../bytes-text.ts'
 import { html } from '../../html.ts'
 import { type IconName, icon } from '../../icon.ts'
-import { texts } from '../../texts.ts'
+import * as texts from '../../texts.ts'
 import type { Trash } from './trash.ts'
 import type { TrashActions } from './trash-actions.ts'
 

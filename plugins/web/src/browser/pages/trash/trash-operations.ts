@@ -1,7 +1,7 @@
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { Refusal, refusalOf } from '../../refusal.ts'
-import { texts } from '../../texts.ts'
+import * as texts from '../../texts.ts'
 import { undoHeader } from '../files/last-change.ts'
 import { nameOf } from '../files/paths.ts'
 import type { Attempt, Work } from '../files/tasks.ts'

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact'
 import { useLayoutEffect, useMemo } from 'preact/hooks'
 import { html } from '../../html.ts'
-import { texts } from '../../texts.ts'
+import * as texts from '../../texts.ts'
 import type { ProgramEnd, WasmModule } from './module.ts'
 import { Running } from './running.ts'
 

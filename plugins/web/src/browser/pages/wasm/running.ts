@@ -1,6 +1,6 @@
 import { type Signal, signal } from '@preact/signals'
 import { reasonOf } from '../../request.ts'
-import { texts } from '../../texts.ts'
+import * as texts from '../../texts.ts'
 
 /** A run of a function or a program, and its outcome. */
 export class Running<T> {

@@ -2,7 +2,7 @@ import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { VNode } from 'preact'
 import { html } from '../../html.ts'
 import { icon } from '../../icon.ts'
-import { texts } from '../../texts.ts'
+import * as texts from '../../texts.ts'
 import { addressOf } from '../address.ts'
 import { FrameAnswer, useFrameAnswer } from './frame-answer.ts'
 

@@ -4,7 +4,7 @@ import { html } from '../../html.ts'
 import { icon } from '../../icon.ts'
 import { narrow, useMedia } from '../../media.ts'
 import { isForPage } from '../../page-keys.ts'
-import { texts } from '../../texts.ts'
+import * as texts from '../../texts.ts'
 import { navigate, place, query } from '../address.ts'
 import { shownPage } from '../page-host.ts'
 

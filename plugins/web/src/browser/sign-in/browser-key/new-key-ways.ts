@@ -1,5 +1,5 @@
 import { html } from '../../html.ts'
-import { texts } from '../../texts.ts'
+import * as texts from '../../texts.ts'
 import type { SignInMethod } from '../sign-in-method.ts'
 import { NewKeyForm } from './new-key-form.ts'
 import { readKeptKey } from './stored-key-way.ts'

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact'
 import { Field } from '../../field.ts'
 import { html } from '../../html.ts'
-import { texts } from '../../texts.ts'
+import * as texts from '../../texts.ts'
 
 /** A thief of the storage of the browser guesses shorter passwords too soon. */
 const minPasswordLength = 10

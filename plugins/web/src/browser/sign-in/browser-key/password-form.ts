@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { Field } from '../../field.ts'
 import { html } from '../../html.ts'
-import { texts } from '../../texts.ts'
+import * as texts from '../../texts.ts'
 import { openKey, type SealedKey } from './sealed-key.ts'
 
 interface PasswordFormProps {

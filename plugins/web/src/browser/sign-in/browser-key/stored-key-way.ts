@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import { html } from '../../html.ts'
-import { texts } from '../../texts.ts'
+import * as texts from '../../texts.ts'
 import type { SignInMethod } from '../sign-in-method.ts'
 import { KeyCare } from './key-care.ts'
 import { PasswordForm } from './password-form.ts'

@@ -2,7 +2,7 @@ import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { VNode } from 'preact'
 import { bytesText } from '../../../bytes-text.ts'
 import { html } from '../../../html.ts'
-import { texts } from '../../../texts.ts'
+import * as texts from '../../../texts.ts'
 import { Card } from './card.ts'
 import { Plot, type Point } from './plot.ts'
 

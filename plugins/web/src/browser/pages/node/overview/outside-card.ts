@@ -4,7 +4,7 @@ import type { VNode } from 'preact'
 import { html } from '../../../html.ts'
 import { type Polled, usePolled } from '../../../polled.ts'
 import { ifRunning } from '../../../refusal.ts'
-import { texts } from '../../../texts.ts'
+import * as texts from '../../../texts.ts'
 import { isThisComputer } from '../../../this-computer.ts'
 import { Card } from '../cards/card.ts'
 

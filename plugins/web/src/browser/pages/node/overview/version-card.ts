@@ -1,7 +1,7 @@
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { VNode } from 'preact'
 import { html } from '../../../html.ts'
-import { texts } from '../../../texts.ts'
+import * as texts from '../../../texts.ts'
 import { shortDateText } from '../../../times.ts'
 import { Card } from '../cards/card.ts'
 

@@ -5,7 +5,7 @@ import { bytesText } from '../../../bytes-text.ts'
 import { CodeBlock } from '../../../code-block.ts'
 import { html } from '../../../html.ts'
 import { PolledState, usePolled } from '../../../polled.ts'
-import { texts } from '../../../texts.ts'
+import * as texts from '../../../texts.ts'
 
 /** A user unit of systemd. */
 const unit = `[Service]

@@ -5,7 +5,7 @@ import { bytesText } from '../../../bytes-text.ts'
 import { html } from '../../../html.ts'
 import { PolledState, usePolled } from '../../../polled.ts'
 import { ifRunning } from '../../../refusal.ts'
-import { texts } from '../../../texts.ts'
+import * as texts from '../../../texts.ts'
 import { UsageBar } from '../../../usage-bar.ts'
 
 interface Status {

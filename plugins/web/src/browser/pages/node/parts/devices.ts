@@ -8,7 +8,7 @@ import { icon } from '../../../icon.ts'
 import { PolledState, usePolled } from '../../../polled.ts'
 import { ask } from '../../../questions.ts'
 import { request } from '../../../request.ts'
-import { texts } from '../../../texts.ts'
+import * as texts from '../../../texts.ts'
 import { dateText } from '../../../times.ts'
 import { AddDevice } from './add-device.ts'
 

@@ -5,7 +5,7 @@ import { usePolled } from '../../../polled.ts'
 import { ask } from '../../../questions.ts'
 import { ifRunning } from '../../../refusal.ts'
 import { reasonOf, request } from '../../../request.ts'
-import { texts } from '../../../texts.ts'
+import * as texts from '../../../texts.ts'
 
 /** The room that the files of all users take. */
 export type FileUsage = NodeAnswers['GET /api/files/usage/all']

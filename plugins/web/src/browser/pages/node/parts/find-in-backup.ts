@@ -8,7 +8,7 @@ import { html } from '../../../html.ts'
 import { Dialog } from '../../../questions.ts'
 import { reasonOf, request } from '../../../request.ts'
 import { shownName } from '../../../shown-name.ts'
-import { texts } from '../../../texts.ts'
+import * as texts from '../../../texts.ts'
 import { dateText } from '../../../times.ts'
 
 type Answer = NodeAnswers['POST /api/backup/find']

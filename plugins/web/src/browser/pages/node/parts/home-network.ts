@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { CodeBlock } from '../../../code-block.ts'
 import { html } from '../../../html.ts'
-import { texts } from '../../../texts.ts'
+import * as texts from '../../../texts.ts'
 
 const words = texts.node.overlay.home
 

@@ -6,7 +6,7 @@ import { CodeBlock } from '../../../code-block.ts'
 import { html } from '../../../html.ts'
 import { PolledState, usePolled } from '../../../polled.ts'
 import { request } from '../../../request.ts'
-import { texts } from '../../../texts.ts'
+import * as texts from '../../../texts.ts'
 import { dateText } from '../../../times.ts'
 
 const configuration = `"attention-webhook": {

@@ -6,7 +6,7 @@ import { hostText } from '../../../model-host.ts'
 import { ModelWays } from '../../../model-ways.ts'
 import { PolledState, usePolled } from '../../../polled.ts'
 import { providerName } from '../../../provider-name.ts'
-import { texts } from '../../../texts.ts'
+import * as texts from '../../../texts.ts'
 
 type Provider = NodeAnswers['GET /api/ai/providers']['providers'][number]
 

@@ -8,7 +8,7 @@ import { PolledState, usePolled } from '../../../polled.ts'
 import { QrCode } from '../../../qr-code.ts'
 import { ifRunning } from '../../../refusal.ts'
 import { ReachNote } from '../../../sharing/reach-note.ts'
-import { texts } from '../../../texts.ts'
+import * as texts from '../../../texts.ts'
 import { isThisComputer } from '../../../this-computer.ts'
 import { HomeNetwork } from './home-network.ts'
 

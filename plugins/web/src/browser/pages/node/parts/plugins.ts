@@ -6,7 +6,7 @@ import { html } from '../../../html.ts'
 import { PolledState, usePolled } from '../../../polled.ts'
 import { ask } from '../../../questions.ts'
 import { request } from '../../../request.ts'
-import { texts } from '../../../texts.ts'
+import * as texts from '../../../texts.ts'
 
 type NodePlugin = NodeAnswers['GET /api/system/plugins']['plugins'][number]
 

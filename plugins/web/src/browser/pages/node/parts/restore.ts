@@ -6,7 +6,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks'
 import { html } from '../../../html.ts'
 import { Dialog } from '../../../questions.ts'
 import { reasonOf, request } from '../../../request.ts'
-import { texts } from '../../../texts.ts'
+import * as texts from '../../../texts.ts'
 import { dateText } from '../../../times.ts'
 
 /** The changes that a restore would make. */

@@ -1,0 +1,25 @@
+export const wasm = {
+  title: 'WebAssembly',
+  begin: 'Run a small program',
+  hint: 'A WebAssembly module is a small program in one file, which runs on any machine. Choose one among your files, or open it there. You see its functions and can call them, or run the whole program.',
+  in: 'In the folder',
+  choose: 'Choose a module',
+  chooseOther: 'Choose another module',
+  noFunctions: 'This module has no functions that can be called with numbers.',
+  signature: (parameters: readonly string[], results: readonly string[]) =>
+    `(${parameters.join(', ')}) → ${results.length === 0 ? 'no result' : results.join(', ')}`,
+  argument: (position: number, type: string) => `Number ${position} (${type})`,
+  call: 'Call',
+  run: 'Run',
+  stop: 'Stop',
+  running: 'Running …',
+  stopped: 'You stopped it.',
+  result: 'Result:',
+  noResult: 'Done. The function has no result.',
+  args: 'Arguments, one on each line',
+  stdin: 'Input (stdin)',
+  stdout: 'Output (stdout)',
+  stderr: 'Messages (stderr)',
+  exitCode: (code: number) =>
+    code === 0 ? 'The program has ended.' : `The program has ended with the exit code ${code}.`,
+}
