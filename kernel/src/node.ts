@@ -10,7 +10,6 @@ import { createKernelApp } from './composition/kernel-app.ts'
 import { openState } from './composition/open-state.ts'
 import type { Configuration } from './configuration/configuration.ts'
 import { watchFaults } from './faults/fault-context.ts'
-import { guardRegistry } from './faults/guarded-registry.ts'
 import { HttpServer } from './http/http-server.ts'
 import { bindPort, listen, listenOnSocket, urlOf } from './http/listen.ts'
 import type { Secrets } from './log/secrets.ts'
@@ -238,7 +237,7 @@ async function boot(
         idleDays: cradle.userSessions.idleDays,
         clock: cradle.clock,
         makeReserve: () => makeReserve(data),
-        holders: guardRegistry<UserDataHolder>(cradle.registries.entries(tokenKey(UserData))),
+        holders: cradle.registries.entries<UserDataHolder>(tokenKey(UserData)),
         absentPlugins: () => cradle.records.absent,
       }),
     )

@@ -35,7 +35,6 @@ import { tokenPresentations } from '../access/token-presentations.ts'
 import { kernelParticipants } from '../backup/kernel-participants.ts'
 import { isRestorePlanned, type KernelRestores, type LastRestore } from '../backup/restores.ts'
 import type { Configuration } from '../configuration/configuration.ts'
-import { guardRegistry } from '../faults/guarded-registry.ts'
 import { createPluginLog } from '../faults/plugin-log.ts'
 import { Health } from '../health/health-report.ts'
 import { NodeClock } from '../health/node-clock.ts'
@@ -256,7 +255,7 @@ function createSignIn(cradle: KernelCradle): SignIn {
   const { registries, database, ownership, admission, userSessions, configuration } = cradle
   const { auth, session } = configuration.kernel
   return new SignIn({
-    providers: guardRegistry<LoginProvider>(registries.entries(tokenKey(LoginProviders))),
+    providers: registries.entries<LoginProvider>(tokenKey(LoginProviders)),
     database,
     ownership,
     admission,
@@ -306,7 +305,7 @@ function createAppFactory({
 function createHealth({ configuration, registries }: KernelCradle): Health {
   const { required, timeoutMs } = configuration.kernel.health
   return new Health({
-    checks: guardRegistry<HealthCheck>(registries.entries(tokenKey(HealthChecks))),
+    checks: registries.entries<HealthCheck>(tokenKey(HealthChecks)),
     required,
     timeoutMs,
   })

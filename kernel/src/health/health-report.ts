@@ -7,8 +7,7 @@ import {
   Type,
   withTimeLimit,
 } from '@nodekeep/plugin-sdk'
-import type { FaultContext } from '../faults/fault-context.ts'
-import { callWithSignal, type GuardedRegistry } from '../faults/guarded-registry.ts'
+import type { RegistryEntries } from '../services/registry.ts'
 
 /** The answer of `GET /health` (interface, "Health report"). */
 export const healthReport = Type.Object({
@@ -29,7 +28,7 @@ interface HealthStatus {
 }
 
 interface HealthOptions {
-  readonly checks: GuardedRegistry<HealthCheck>
+  readonly checks: RegistryEntries<HealthCheck>
   /** Names of the checks that must pass. */
   readonly required: readonly string[]
   readonly timeoutMs: number
@@ -67,9 +66,9 @@ export class Health {
 
   async #runChecks(): Promise<HealthStatus> {
     const { checks, required, timeoutMs } = this.#options
-    const results = [...checks].map(
-      async ([name, check]) => [name, await runCheck(check, checks.contextOf(name), timeoutMs)] as const,
-    )
+    const results = checks
+      .names()
+      .map(async (name) => [name, await runCheck(checks, name, timeoutMs)] as const)
     const findings: Record<string, HealthFinding> = Object.fromEntries(await Promise.all(results))
     // A required check that does not exist is listed too, so that the owner sees why the node counts as down.
     for (const name of required) findings[name] ??= { ok: false, state: 'disabled' }
@@ -102,13 +101,13 @@ function failing(name: string, state: string): string {
 }
 
 async function runCheck(
-  check: HealthCheck,
-  context: FaultContext,
+  checks: RegistryEntries<HealthCheck>,
+  name: string,
   timeoutMs: number,
 ): Promise<HealthFinding> {
   const abort = new AbortController()
   try {
-    const work = callWithSignal(context, abort.signal, (signal) => check.check(signal))
+    const work = checks.call(name, abort.signal, (check, signal) => check.check(signal))
     const { ok, state, message } = await withTimeLimit(work, timeoutMs, 'late')
     return {
       ok: ok === true,

@@ -8,7 +8,7 @@ import {
   withTimeLimit,
 } from '@nodekeep/plugin-sdk'
 import type { Admission } from '../access/admission.ts'
-import { callWithSignal, type GuardedRegistry } from '../faults/guarded-registry.ts'
+import type { RegistryEntries } from '../services/registry.ts'
 import { issueSession } from '../sessions/issue-session.ts'
 import type { UserSessions } from '../sessions/user-sessions.ts'
 import type { StateDatabase } from '../state/database.ts'
@@ -36,7 +36,7 @@ interface SignedIn {
 }
 
 interface SignInServices {
-  readonly providers: Pick<GuardedRegistry<LoginProvider>, 'get' | 'names' | 'contextOf'>
+  readonly providers: RegistryEntries<LoginProvider>
   readonly database: StateDatabase
   readonly ownership: Ownership
   readonly admission: Admission
@@ -58,12 +58,12 @@ export class SignIn {
 
   /** @throws NodekeepError NOT_FOUND, VALIDATION_ERROR, UNAUTHORIZED, FORBIDDEN, or the error of an upstream server */
   async signIn(request: SignInRequest): Promise<SignedIn> {
-    const provider = this.#provider(request.provider)
+    this.#refuseUnknown(request.provider)
     const wallet = parseWallet(request.credentials.address)
     if (wallet === null) {
       throw invalid('"address" must be 0x and 40 hexadecimal digits (EIP-55).')
     }
-    const verified = await this.#verify(provider, request)
+    const verified = await this.#verify(request)
     if (parseWallet(verified.address) !== wallet) {
       throw new NodekeepError(
         'UNAUTHORIZED',
@@ -73,20 +73,20 @@ export class SignIn {
     return this.#store(wallet, verified.uuid, request)
   }
 
-  #provider(name: string): LoginProvider {
-    const { providers } = this.#services
-    const provider = providers.get(name)
-    if (provider !== undefined) return provider
-    const known = providers.names()
+  #refuseUnknown(name: string): void {
+    const known = this.#services.providers.names()
+    if (known.includes(name)) return
     const hint =
       known.length === 0 ? 'No login provider is active.' : `Active providers: ${known.join(', ')}.`
     throw new NodekeepError('NOT_FOUND', `There is no login provider "${name}". ${hint}`)
   }
 
-  async #verify(
-    provider: LoginProvider,
-    { provider: name, credentials, origin, signal: clientGone }: SignInRequest,
-  ): Promise<VerifiedLogin> {
+  async #verify({
+    provider: name,
+    credentials,
+    origin,
+    signal: clientGone,
+  }: SignInRequest): Promise<VerifiedLogin> {
     const late = new NodekeepError(
       'UPSTREAM_TIMEOUT',
       'The login provider did not answer in time. Try again.',
@@ -95,7 +95,7 @@ export class SignIn {
     const abort = new AbortController()
     const either = AbortSignal.any([clientGone, abort.signal])
     try {
-      const work = callWithSignal(providers.contextOf(name), either, (signal) =>
+      const work = providers.call(name, either, (provider, signal) =>
         provider.verify(credentials, { origin, signal }),
       )
       const verified: unknown = await withTimeLimit(work, timeoutMs, late, clientGone)

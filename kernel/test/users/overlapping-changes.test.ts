@@ -1,9 +1,10 @@
-import { NodekeepError } from '@nodekeep/plugin-sdk'
+import { type LoginProvider, NodekeepError } from '@nodekeep/plugin-sdk'
 import { type Test, test } from 'tap'
 import { Admission } from '../../src/access/admission.ts'
 import { Authenticator } from '../../src/access/authenticator.ts'
 import { createLogger } from '../../src/log/logger.ts'
 import { KernelEventBus } from '../../src/services/event-bus.ts'
+import { RegistryEntries } from '../../src/services/registry.ts'
 import { SessionTable } from '../../src/sessions/session-table.ts'
 import { UserSessions } from '../../src/sessions/user-sessions.ts'
 import { Ownership } from '../../src/sign-in/ownership.ts'
@@ -38,13 +39,11 @@ async function createParts(t: Test, meanwhile: (administration: UserAdministrati
     await meanwhile(administration)
     return verifyAddress(...proof)
   }
+  const providers = new RegistryEntries<LoginProvider>('login-providers@1')
+  providers.add('test', { verify }, 'test')
   const { ownership } = await Ownership.establish(database, accounts, owner)
   const signIn = new SignIn({
-    providers: {
-      get: () => ({ verify }),
-      names: () => ['test'],
-      contextOf: () => (work) => work(),
-    },
+    providers,
     database,
     ownership,
     admission,
