@@ -156,8 +156,8 @@ async function boot(
   const database = await openState(configuration)
   started.defer(() => database.close())
   const accounts = new UserAccounts(database)
-  const { ownership, change } = await Ownership.establish(database, accounts, configuration.kernel.auth.owner)
-  if (change !== null) log.warn(change)
+  const ownership = await Ownership.establish(database, accounts, configuration.kernel.auth.owner)
+  if (ownership.change !== null) log.warn(ownership.change)
   if (ownership.claimCode !== null) secrets.add(ownership.claimCode)
 
   const cradle = composeKernel({

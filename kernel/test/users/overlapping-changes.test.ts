@@ -41,7 +41,7 @@ async function createParts(t: Test, meanwhile: (administration: UserAdministrati
   }
   const providers = new RegistryEntries<LoginProvider>('login-providers@1')
   providers.add('test', { verify }, 'test')
-  const { ownership } = await Ownership.establish(database, accounts, owner)
+  const ownership = await Ownership.establish(database, accounts, owner)
   const signIn = new SignIn({
     providers,
     database,

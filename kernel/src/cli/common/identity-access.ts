@@ -74,8 +74,8 @@ function accessTo(
   const userSessions = new UserSessions({ sessions, idleDays, authenticator, events })
   /** Returns the owner, after `auth.owner` was applied; `null` when the node is unclaimed. */
   const owner = async () => {
-    const { ownership, change } = await Ownership.establish(database, accounts, configuredOwner)
-    if (change !== null) process.stderr.write(`${change}\n`)
+    const ownership = await Ownership.establish(database, accounts, configuredOwner)
+    if (ownership.change !== null) process.stderr.write(`${ownership.change}\n`)
     await ownership.ensureConfiguredOwner()
     return accounts.owner()
   }
