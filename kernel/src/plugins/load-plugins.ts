@@ -3,7 +3,7 @@ import type { Configuration } from '../configuration/configuration.ts'
 import type { PluginEntry } from '../configuration/plugin-entries.ts'
 import { checkSectionClaims } from '../configuration/sections.ts'
 import { PluginFailure } from './failure.ts'
-import { checkDeclarations, importPlugin, sdkVersion } from './import-plugin.ts'
+import { importPlugin, sdkVersion } from './import-plugin.ts'
 import { locatePlugin } from './locate-plugin.ts'
 import type { PluginManifest } from './plugin-manifest.ts'
 import { type OnFault, PluginRecord } from './plugin-record.ts'
@@ -44,7 +44,6 @@ async function load(record: PluginRecord, inline: Plugin | undefined, timeoutMs:
   try {
     if (inline !== undefined) {
       record.manifest = inlineManifest(record.id, inline)
-      checkDeclarations(inline)
       record.plugin = inline
       return
     }
