@@ -189,10 +189,7 @@ async function boot(
       table: cradle.routeTable,
       unmatched: kernelApp.handle,
       nextRequestId: cradle.nextRequestId,
-      headersTimeoutMs: server.headersTimeoutSeconds * 1000,
-      keepAliveTimeoutMs: server.keepAliveTimeoutSeconds * 1000,
-      stallTimeoutMs: server.stallTimeoutSeconds * 1000,
-      maxConnections: server.maxConnections,
+      settings: server,
     })
     cradle.connections.add(httpServer)
     started.defer(() => {

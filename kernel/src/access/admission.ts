@@ -1,11 +1,9 @@
 import { parseWallet } from '@nodekeep/plugin-sdk'
+import type { KernelConfiguration } from '../configuration/kernel-schema.ts'
 import type { UserAccount } from '../users/user-accounts.ts'
 
-/** The part of the configuration section `auth` that says who may sign in. */
-interface AdmissionPolicy {
-  readonly admission: 'owner' | 'allowlist' | 'open'
-  readonly allowlist: readonly string[]
-}
+/** The part of the configuration that says who may sign in. */
+type AdmissionPolicy = Pick<KernelConfiguration['auth'], 'admission' | 'allowlist'>
 
 /** Decides who may use the node: at each sign-in, and again whenever a session is looked up. */
 export class Admission {

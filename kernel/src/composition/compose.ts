@@ -150,14 +150,18 @@ const parts = {
     createAccessCheck(cradle.authenticator, cradle.sessionCookies, cradle.sessionWatch, cradle.nodeOrigins),
 
   createApp: createAppFactory,
-  health: createHealth,
+  health: (cradle: KernelCradle): Health =>
+    new Health(
+      cradle.registries.entries<HealthCheck>(tokenKey(HealthChecks)),
+      cradle.configuration.kernel.health,
+    ),
 
   // Plugins
   records: (): PluginRecords => new PluginRecords(),
   wiring: (cradle: KernelCradle): ServiceWiring =>
     new ServiceWiring(cradle.records, kernelServices, cradle.configuration.kernel.services),
   pluginHost: createPluginHost,
-  pluginSwitch: createPluginSwitch,
+  pluginSwitch: (cradle: KernelCradle): PluginSwitch => new PluginSwitch(cradle),
 }
 
 /**
@@ -291,34 +295,13 @@ function createAppFactory({
       cameByHttpsName: (request) => nodeOrigins.cameByHttpsName(request),
       refusals,
       onDiskFull,
-      bodyLimit: server.bodyLimit,
-      bodyTimeoutMs: server.bodyTimeoutSeconds * 1000,
-      stallTimeoutMs: server.stallTimeoutSeconds * 1000,
-      // Browsers write origins without a trailing slash, upper case and the port 443.
-      corsOrigins: server.cors.origins.map((url) => new URL(url).origin),
-      logsAnswers: ['debug', 'trace'].includes(log.level),
-      trustedProxies: server.trustedProxies,
+      settings: server,
       loadTimeoutMs: loader.setupTimeoutMs,
     })
-}
-
-function createHealth({ configuration, registries }: KernelCradle): Health {
-  const { required, timeoutMs } = configuration.kernel.health
-  return new Health({
-    checks: registries.entries<HealthCheck>(tokenKey(HealthChecks)),
-    required,
-    timeoutMs,
-  })
 }
 
 function createPluginHost({ records, wiring, services, log, cradleOf }: KernelCradle): PluginHost {
   const createActivation = (record: PluginRecord, plugin: Plugin, offers: ReadonlySet<string>) =>
     new Activation(cradleOf(record.id), record, plugin, offers)
   return new PluginHost({ records, wiring, services, log, createActivation })
-}
-
-function createPluginSwitch(cradle: KernelCradle): PluginSwitch {
-  const { records, pluginHost, registries, storeScopes, stateStores, log } = cradle
-  const state = stateStores.for('@kernel')
-  return new PluginSwitch({ records, host: pluginHost, registries, storeScopes, state, log })
 }

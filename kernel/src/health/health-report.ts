@@ -7,6 +7,7 @@ import {
   Type,
   withTimeLimit,
 } from '@nodekeep/plugin-sdk'
+import type { KernelConfiguration } from '../configuration/kernel-schema.ts'
 import type { RegistryEntries } from '../services/registry.ts'
 
 /** The answer of `GET /health` (interface, "Health report"). */
@@ -27,25 +28,20 @@ interface HealthStatus {
   readonly serving: boolean
 }
 
-interface HealthOptions {
-  readonly checks: RegistryEntries<HealthCheck>
-  /** Names of the checks that must pass. */
-  readonly required: readonly string[]
-  readonly timeoutMs: number
-}
-
 /** The report is public, so its result is held: clients cannot make the node run checks all the time. */
 const holdMs = 1000
 
 /** Runs all checks and summarizes their results. */
 export class Health {
-  readonly #options: HealthOptions
+  readonly #checks: RegistryEntries<HealthCheck>
+  readonly #settings: KernelConfiguration['health']
   readonly #startedAt = performance.now()
   #latest: Promise<HealthStatus> | null = null
   #holdMs = 0
 
-  constructor(options: HealthOptions) {
-    this.#options = options
+  constructor(checks: RegistryEntries<HealthCheck>, settings: KernelConfiguration['health']) {
+    this.#checks = checks
+    this.#settings = settings
   }
 
   /** From now on anybody may ask. Until then only the parent of a node on trial can, and gets fresh results. */
@@ -65,7 +61,8 @@ export class Health {
   }
 
   async #runChecks(): Promise<HealthStatus> {
-    const { checks, required, timeoutMs } = this.#options
+    const checks = this.#checks
+    const { required, timeoutMs } = this.#settings
     const results = checks
       .names()
       .map(async (name) => [name, await runCheck(checks, name, timeoutMs)] as const)
