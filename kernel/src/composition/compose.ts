@@ -12,6 +12,7 @@ import {
   NodeIdentity,
   NodeInfo,
   NodeRestart,
+  type NodeRestores,
   type NodeSupervisor,
   type Plugin,
   PublicOrigins,
@@ -34,7 +35,7 @@ import { SessionCookies } from '../access/session-cookies.ts'
 import { SessionWatch } from '../access/session-watch.ts'
 import { tokenPresentations } from '../access/token-presentations.ts'
 import { kernelParticipants } from '../backup/kernel-participants.ts'
-import { isRestorePlanned, type KernelRestores, type LastRestore } from '../backup/restores.ts'
+import { isRestorePlanned, type LastRestore } from '../backup/restores.ts'
 import type { Configuration } from '../configuration/configuration.ts'
 import { createPluginLog } from '../faults/plugin-log.ts'
 import { Health } from '../health/health-report.ts'
@@ -112,7 +113,7 @@ const parts = {
       log: cradle.log,
       earliest: cradle.info.buildDate,
     }),
-  restores: (cradle: KernelCradle): KernelRestores => createRestores(cradle.configuration),
+  restores: (cradle: KernelCradle): NodeRestores => createRestores(cradle.configuration),
   trials: (cradle: KernelCradle): KernelTrials => new KernelTrials(cradle.configuration),
   databaseSnapshots: (cradle: KernelCradle): DatabaseSnapshots =>
     new DatabaseSnapshots(cradle.configuration.kernel.data),
