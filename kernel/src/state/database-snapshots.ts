@@ -228,12 +228,8 @@ async function copyDatabase(source: DatabaseSync, file: string, onStep: () => vo
 
 /** The copy of a database in WAL mode would make a WAL as soon as somebody opens it. */
 function withoutLog(file: string): void {
-  const copy = new DatabaseSync(file)
-  try {
-    copy.exec('PRAGMA journal_mode = DELETE')
-  } finally {
-    copy.close()
-  }
+  using copy = new DatabaseSync(file)
+  copy.exec('PRAGMA journal_mode = DELETE')
 }
 
 /** The size of a database's write-ahead log in bytes; 0 where there is none. It only asks for the size. */
