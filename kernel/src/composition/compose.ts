@@ -206,7 +206,7 @@ const kernelServiceParts: Readonly<Record<string, (cradle: KernelCradle) => unkn
     plugins: () =>
       records.all
         .filter(({ isUp }) => isUp)
-        .map(({ id, manifest }) => ({ id, version: manifest?.version ?? '' })),
+        .map(({ id, manifest }) => ({ id, version: manifest?.version ?? '0.0.0' })),
     absentPlugins: () => records.absent,
     isClaimed: () => database.use((sql) => ownership.isClaimed(sql)),
     mayClaim: (code) => database.use((sql) => !ownership.isClaimed(sql) && ownership.mayClaim(code)),

@@ -13,7 +13,7 @@ import './own-sdk.ts'
 import type { PluginManifest } from './plugin-manifest.ts'
 
 /** The version of the SDK that this kernel implements. */
-export const sdkVersion: string = sdk.version
+const sdkVersion: string = sdk.version
 
 /**
  * Imports a plugin's module and checks its default export. A plugin for another SDK is refused before any of its code
