@@ -35,7 +35,7 @@ import { SessionCookies } from '../access/session-cookies.ts'
 import { SessionWatch } from '../access/session-watch.ts'
 import { tokenPresentations } from '../access/token-presentations.ts'
 import { kernelParticipants } from '../backup/kernel-participants.ts'
-import { isRestorePlanned, type LastRestore } from '../backup/restores.ts'
+import type { LastRestore } from '../backup/restores.ts'
 import type { Configuration } from '../configuration/configuration.ts'
 import { createPluginLog } from '../faults/plugin-log.ts'
 import { Health } from '../health/health-report.ts'
@@ -258,16 +258,13 @@ function createAdministration(cradle: KernelCradle): UserAdministration {
 
 function createSignIn(cradle: KernelCradle): SignIn {
   const { registries, database, ownership, admission, userSessions, configuration } = cradle
-  const { auth, session } = configuration.kernel
   return new SignIn({
     providers: registries.entries<LoginProvider>(tokenKey(LoginProviders)),
     database,
     ownership,
     admission,
     userSessions,
-    isRestorePlanned: () => isRestorePlanned(configuration.kernel.data),
-    timeoutMs: auth.signInTimeoutMs,
-    expiryDays: session.expiryDays,
+    settings: configuration.kernel,
   })
 }
 

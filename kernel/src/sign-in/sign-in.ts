@@ -8,6 +8,8 @@ import {
   withTimeLimit,
 } from '@nodekeep/plugin-sdk'
 import type { Admission } from '../access/admission.ts'
+import { isRestorePlanned } from '../backup/restores.ts'
+import type { KernelConfiguration } from '../configuration/kernel-schema.ts'
 import type { RegistryEntries } from '../services/registry.ts'
 import { issueSession } from '../sessions/issue-session.ts'
 import type { UserSessions } from '../sessions/user-sessions.ts'
@@ -41,11 +43,7 @@ interface SignInServices {
   readonly ownership: Ownership
   readonly admission: Admission
   readonly userSessions: UserSessions
-  /** Whether the next start restores a backup. */
-  readonly isRestorePlanned: () => boolean
-  /** Longest time for the login provider, in milliseconds. */
-  readonly timeoutMs: number
-  readonly expiryDays: number
+  readonly settings: Pick<KernelConfiguration, 'data' | 'auth' | 'session'>
 }
 
 /** Signs users in: a provider verifies the wallet, the node decides whether to admit it, and makes a session. */
@@ -91,14 +89,14 @@ export class SignIn {
       'UPSTREAM_TIMEOUT',
       'The login provider did not answer in time. Try again.',
     )
-    const { providers, timeoutMs } = this.#services
+    const { providers, settings } = this.#services
     const abort = new AbortController()
     const either = AbortSignal.any([clientGone, abort.signal])
     try {
       const work = providers.call(name, either, (provider, signal) =>
         provider.verify(credentials, { origin, signal }),
       )
-      const verified: unknown = await withTimeLimit(work, timeoutMs, late, clientGone)
+      const verified: unknown = await withTimeLimit(work, settings.auth.signInTimeoutMs, late, clientGone)
       if (!isVerifiedLogin(verified)) throw new Error('The login provider returned no uuid and address.')
       return verified
     } finally {
@@ -111,7 +109,8 @@ export class SignIn {
    * the same time, that change is either before the transaction, which then refuses, or after it, and ends this session.
    */
   async #store(wallet: string, providerUuid: string, request: SignInRequest): Promise<SignedIn> {
-    const { database, ownership, userSessions, expiryDays } = this.#services
+    const { database, ownership, userSessions, settings } = this.#services
+    const { expiryDays } = settings.session
     const { provider, label, claim } = request
     // A refusal need not wait for other writers.
     await database.use((sql) => this.#check(sql, wallet, claim))
@@ -138,7 +137,7 @@ export class SignIn {
 
   /** Checks whether the wallet is admitted and whether it is the owner's. It only reads. */
   #check(sql: Sql, wallet: string, claim: string | null): { known: UserAccount | null; owner: boolean } {
-    const { admission, ownership, isRestorePlanned } = this.#services
+    const { admission, ownership, settings } = this.#services
     const known = findUser(sql, 'wallet', wallet)
     if (!ownership.isClaimed(sql)) {
       if (claim === null) {
@@ -148,7 +147,7 @@ export class SignIn {
         )
       }
       if (!ownership.mayClaim(claim)) throw new NodekeepError('FORBIDDEN', 'The claim code is wrong.')
-      if (isRestorePlanned())
+      if (isRestorePlanned(settings.data))
         throw new NodekeepError(
           'CONFLICT',
           'The next start of this node restores a backup, and its owner. Restart the node, or take the restore back: nodekeep backup restore --cancel',
