@@ -1,9 +1,9 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import { newTypedCode, readTypedCode } from '@nodekeep/plugin-sdk'
-import { configuredWallet } from '../access/admission.ts'
 import type { StateDatabase } from '../state/database.ts'
 import type { Sql } from '../state/sql.ts'
 import { appointOwner, findOwner, type UserAccount, type UserAccounts } from '../users/user-accounts.ts'
+import { walletOf } from '../users/user-administration.ts'
 
 /** Knows the owner of the node, and how an unclaimed node gets one. */
 export class Ownership {
@@ -38,7 +38,7 @@ export class Ownership {
     configured: string | undefined,
   ): Promise<Ownership> {
     if (configured !== undefined) {
-      const wallet = configuredWallet(configured)
+      const wallet = walletOf(configured)
       const before = await database.transaction((sql) => appointOwner(sql, wallet))
       return new Ownership(accounts, wallet, null, before === null ? null : describeChange(before, wallet))
     }
