@@ -187,7 +187,7 @@ async function boot(
   const createServer = () => {
     const httpServer = new HttpServer({
       table: cradle.routeTable,
-      unmatched: kernelApp.handle,
+      unmatched: kernelApp.routing,
       nextRequestId: cradle.nextRequestId,
       settings: server,
     })
