@@ -48,9 +48,8 @@ import { RefusalLog } from '../http/refusal-log.ts'
 import { RouteTable } from '../http/route-table.ts'
 import { type AccessCheck, createRequestIds, type OnAdmitted } from '../http/shared-hooks.ts'
 import type { Secrets } from '../log/secrets.ts'
-import { Activation } from '../plugins/activation.ts'
 import { PluginHost } from '../plugins/plugin-host.ts'
-import { type PluginRecord, PluginRecords } from '../plugins/plugin-record.ts'
+import { PluginRecords } from '../plugins/plugin-record.ts'
 import { PluginSwitch } from '../plugins/plugin-switch.ts'
 import { ServiceWiring } from '../plugins/service-wiring.ts'
 import { KernelEventBus } from '../services/event-bus.ts'
@@ -161,7 +160,7 @@ const parts = {
   records: (): PluginRecords => new PluginRecords(),
   wiring: (cradle: KernelCradle): ServiceWiring =>
     new ServiceWiring(cradle.records, kernelServices, cradle.configuration.kernel.services),
-  pluginHost: createPluginHost,
+  pluginHost: (cradle: KernelCradle): PluginHost => new PluginHost(cradle),
   pluginSwitch: (cradle: KernelCradle): PluginSwitch => new PluginSwitch(cradle),
 }
 
@@ -296,10 +295,4 @@ function createAppFactory({
       settings: server,
       loadTimeoutMs: loader.setupTimeoutMs,
     })
-}
-
-function createPluginHost({ records, wiring, services, log, cradleOf }: KernelCradle): PluginHost {
-  const createActivation = (record: PluginRecord, plugin: Plugin, offers: ReadonlySet<string>) =>
-    new Activation(cradleOf(record.id), record, plugin, offers)
-  return new PluginHost({ records, wiring, services, log, createActivation })
 }
