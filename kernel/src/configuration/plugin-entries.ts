@@ -44,18 +44,14 @@ export function expandPlugins(layer: Tree): Tree {
  * Reads the plugins that the environment names: `NODEKEEP_PLUGINS__AI_OPENAI=false`,
  * `NODEKEEP_PLUGINS__ACME__REQUIRED=false`.
  */
-export function readPluginVariables(environment: Environment): EnvironmentLayers {
+export function readPluginVariables(environment: Environment): EnvironmentLayers[] {
   // The variable for the whole map is the first one.
   const byWord = Map.groupBy(variablesOf('plugins', environment), ({ parts }) => parts[1])
-  const read = [...byWord].map(([word, variables]) => {
+  return [...byWord].map(([word, variables]) => {
     const above = ['plugins', ...(word === undefined ? [] : [word.toLowerCase().replaceAll('_', '-')])]
     const { layers, problems } = readVariables(variables, entrySchema, above)
     return { layers: layers.map((layer) => expandPlugins(treeAt(above, layer))), problems }
   })
-  return {
-    layers: read.flatMap(({ layers }) => layers),
-    problems: read.flatMap(({ problems }) => problems),
-  }
 }
 
 /** Returns the entries of the merged and validated map of plugins, in its order. */
