@@ -77,10 +77,6 @@ export class RouteTable {
     return [...new Set(this.routes.flatMap(({ scope }) => scope ?? []))].sort()
   }
 
-  routesOf(owner: string): readonly MountedRoute[] {
-    return this.#mounts.get(owner)?.routes ?? []
-  }
-
   /** @throws NodekeepError CONFLICT when a route is taken */
   mount(mount: RouteMount): void {
     this.#swap(new Map([...this.#mounts, [mount.owner, mount]]))
