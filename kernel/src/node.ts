@@ -10,7 +10,6 @@ import { createKernelApp } from './composition/kernel-app.ts'
 import { openState } from './composition/open-state.ts'
 import type { Configuration } from './configuration/configuration.ts'
 import { watchFaults } from './faults/fault-context.ts'
-import { guardRegistry } from './faults/guarded-registry.ts'
 import { HttpServer } from './http/http-server.ts'
 import { bindPort, listen, listenOnSocket, urlOf } from './http/listen.ts'
 import type { Secrets } from './log/secrets.ts'
@@ -157,8 +156,8 @@ async function boot(
   const database = await openState(configuration)
   started.defer(() => database.close())
   const accounts = new UserAccounts(database)
-  const { ownership, change } = await Ownership.establish(database, accounts, configuration.kernel.auth.owner)
-  if (change !== null) log.warn(change)
+  const ownership = await Ownership.establish(database, accounts, configuration.kernel.auth.owner)
+  if (ownership.change !== null) log.warn(ownership.change)
   if (ownership.claimCode !== null) secrets.add(ownership.claimCode)
 
   const cradle = composeKernel({
@@ -188,12 +187,9 @@ async function boot(
   const createServer = () => {
     const httpServer = new HttpServer({
       table: cradle.routeTable,
-      unmatched: kernelApp.handle,
+      unmatched: kernelApp.routing,
       nextRequestId: cradle.nextRequestId,
-      headersTimeoutMs: server.headersTimeoutSeconds * 1000,
-      keepAliveTimeoutMs: server.keepAliveTimeoutSeconds * 1000,
-      stallTimeoutMs: server.stallTimeoutSeconds * 1000,
-      maxConnections: server.maxConnections,
+      settings: server,
     })
     cradle.connections.add(httpServer)
     started.defer(() => {
@@ -238,7 +234,7 @@ async function boot(
         idleDays: cradle.userSessions.idleDays,
         clock: cradle.clock,
         makeReserve: () => makeReserve(data),
-        holders: guardRegistry<UserDataHolder>(cradle.registries.entries(tokenKey(UserData))),
+        holders: cradle.registries.entries<UserDataHolder>(tokenKey(UserData)),
         absentPlugins: () => cradle.records.absent,
       }),
     )

@@ -4,6 +4,7 @@ import {
   checkedId,
   type Provided,
   type RegistryMap,
+  type Requirement,
   type RequirementMap,
   type ServiceMap,
 } from './service.ts'
@@ -105,7 +106,7 @@ const fields: readonly string[] = ['id', 'description', 'config', ...maps, 'setu
 function refuseInvalid(
   definition: Partial<Record<(typeof maps)[number] | 'config' | 'setup', unknown>>,
 ): void {
-  const refuse = (problem: string): never => {
+  const refuse: (problem: string) => never = (problem) => {
     throw new TypeError(`definePlugin: ${problem}`)
   }
   if (!isObject(definition)) refuse('pass one object, with "id" and "setup".')
@@ -118,13 +119,33 @@ function refuseInvalid(
   if (config !== undefined && !(isObject(config) && config.type === 'object')) {
     refuse('"config" must be the schema of an object: Type.Object({ … }).')
   }
-  for (const name of maps) {
-    if (definition[name] !== undefined && !isObject(definition[name])) {
+  for (const list of maps) {
+    const declared = definition[list] ?? {}
+    if (!isObject(declared)) {
       refuse(
-        `"${name}" must be an object: names of your choice, and the services or registries that they stand for.`,
+        `"${list}" must be an object: names of your choice, and the services or registries that they stand for.`,
       )
     }
+    for (const [name, token] of Object.entries(declared)) {
+      if (!isToken(token)) {
+        refuse(
+          `the value of "${name}" in "${list}" is not a service or registry. Use the result of defineService or defineRegistry.`,
+        )
+      }
+      const { kind } = token
+      if (list === 'contributes' && kind === 'service') refuse(`"${name}" in "${list}" is not a registry.`)
+      if (list === 'provides' && kind === 'registry') refuse(`"${name}" in "${list}" is not a service.`)
+    }
   }
+  const { requires, optional } = definition
+  const twice = isObject(optional) && Object.keys(requires ?? {}).find((name) => name in optional)
+  if (twice) refuse(`"${twice}" is in "requires" and in "optional". Remove one of them.`)
+}
+
+function isToken(value: unknown): value is Requirement {
+  if (!isObject(value)) return false
+  const { kind, id, major } = value
+  return (kind === 'service' || kind === 'registry') && typeof id === 'string' && typeof major === 'number'
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

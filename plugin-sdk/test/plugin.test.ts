@@ -1,6 +1,7 @@
 import {
   type BaseContext,
   definePlugin,
+  defineRegistry,
   defineService,
   HealthChecks,
   Type,
@@ -57,6 +58,7 @@ test('The setup function gets the context of the kernel, and its own definition 
 
 test('Wrong fields of a definition are refused at run time too', async (t) => {
   const setup = () => {}
+  const [clock, tools] = [defineService('clock', 1), defineRegistry('tools', 1)]
   const wrong: [definition: object, message: RegExp][] = [
     [
       { id: 'acme', setup, confg: {} },
@@ -67,6 +69,14 @@ test('Wrong fields of a definition are refused at run time too', async (t) => {
     [{ id: 'acme', setup, config: Type.String() }, /"config" must be the schema of an object: Type\.Object/],
     [{ id: 'acme', setup, config: { size: Type.Integer() } }, /"config" must be the schema of an object/],
     [{ id: 'acme', setup, requires: ['users'] }, /"requires" must be an object: names of your choice/],
+    [{ id: 'acme', setup, optional: { files: 'files' } }, /value of "files" in "optional" is not a service/],
+    [{ id: 'acme', setup, requires: { files: null } }, /value of "files" in "requires" is not a service/],
+    [{ id: 'acme', setup, provides: { tools } }, /"tools" in "provides" is not a service/],
+    [{ id: 'acme', setup, contributes: { clock } }, /"clock" in "contributes" is not a registry/],
+    [
+      { id: 'acme', setup, requires: { clock, tools }, optional: { tools } },
+      /"tools" is in "requires" and in "optional"/,
+    ],
     [setup, /pass one object, with "id" and "setup"/],
   ]
   for (const [definition, message] of wrong) t.throws(() => definePlugin(definition as never), message)

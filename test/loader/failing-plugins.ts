@@ -94,8 +94,8 @@ export const failingPlugins: readonly FailingPlugin[] = [
   failed('shape', 'exports-a-function', /is not a plugin\. Export the result of definePlugin/),
   failed('shape', 'forged-brand', /is not a plugin\. Export the result of definePlugin/),
   failed('shape', 'other-id', /"other-id" in its manifest and "another-id" in definePlugin/),
-  failed('shape', 'bad-tokens', /value of "files" in its "requires" is not a service or registry\. Use/),
-  failed('shape', 'provides-registry', /provides "checks", but health-checks@1 is not a service/),
+  failed('import', 'bad-tokens', /value of "files" in "requires" is not a service or registry\. Use/),
+  failed('import', 'provides-registry', /"checks" in "provides" is not a service/),
   failed(
     'shape',
     'takes-context-name',

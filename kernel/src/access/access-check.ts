@@ -5,10 +5,10 @@ import { tooManyRequests } from '../errors/too-many-requests.ts'
 import { AddressCounter } from '../http/address-counter.ts'
 import { externalConnectionOf } from '../http/external-connection.ts'
 import type { AccessCheck } from '../http/shared-hooks.ts'
-import type { SessionWatch } from '../sessions/session-watch.ts'
 import type { Authenticator } from './authenticator.ts'
 import type { NodeOrigins } from './node-origins.ts'
 import type { CarriedToken, SessionCookies } from './session-cookies.ts'
+import type { SessionWatch } from './session-watch.ts'
 
 /**
  * The paths of sign-ins, which are limited for each client. A foreign page could use up the limit of its visitors, so its

@@ -1,11 +1,9 @@
-import { parseWallet } from '@nodekeep/plugin-sdk'
+import type { KernelConfiguration } from '../configuration/kernel-schema.ts'
 import type { UserAccount } from '../users/user-accounts.ts'
+import { walletOf } from '../users/user-administration.ts'
 
-/** The part of the configuration section `auth` that says who may sign in. */
-interface AdmissionPolicy {
-  readonly admission: 'owner' | 'allowlist' | 'open'
-  readonly allowlist: readonly string[]
-}
+/** The part of the configuration that says who may sign in. */
+type AdmissionPolicy = Pick<KernelConfiguration['auth'], 'admission' | 'allowlist'>
 
 /** Decides who may use the node: at each sign-in, and again whenever a session is looked up. */
 export class Admission {
@@ -14,7 +12,7 @@ export class Admission {
 
   constructor({ admission, allowlist }: AdmissionPolicy) {
     this.#policy = admission
-    this.#allowed = new Set(allowlist.map(configuredWallet))
+    this.#allowed = new Set(allowlist.map(walletOf))
   }
 
   /** A user who was added by hand is always admitted. */
@@ -22,16 +20,4 @@ export class Admission {
     if (owner || addedAt !== null || this.#policy === 'open') return true
     return this.#policy === 'allowlist' && this.#allowed.has(wallet)
   }
-}
-
-/**
- * Returns a wallet of the configuration in the mixed case of EIP-55.
- *
- * @throws Error when the text is not an address; the validation of the configuration refuses such text before
- */
-export function configuredWallet(text: string): string {
-  const wallet = parseWallet(text)
-  if (wallet === null)
-    throw new Error(`The configuration has ${text}, which is not a wallet address (EIP-55).`)
-  return wallet
 }

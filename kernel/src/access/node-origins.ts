@@ -3,15 +3,15 @@ import type { Duplex } from 'node:stream'
 import { invalid, type NodeAddress, type NodekeepError } from '@nodekeep/plugin-sdk'
 import { isLoopback } from '@nodekeep/plugin-sdk/loopback'
 import type { FastifyRequest } from 'fastify'
+import type { KernelConfiguration } from '../configuration/kernel-schema.ts'
 import { externalConnectionOf } from '../http/external-connection.ts'
 import type { RegistryEntries } from '../services/registry.ts'
 
-export interface AddressConfiguration {
-  readonly host: string
-  readonly hostnames: readonly string[]
-  readonly publicUrl?: string | readonly string[]
-  readonly cors: { readonly origins: readonly string[] }
-}
+/** The part of the configuration that names the addresses of the node. */
+export type AddressConfiguration = Pick<
+  KernelConfiguration['server'],
+  'host' | 'hostnames' | 'publicUrl' | 'cors'
+>
 
 /** A request, whose `protocol` is any text that a trusted proxy sent. Fastify's types promise more. */
 type AddressedRequest = Pick<FastifyRequest, 'host' | 'headers' | 'ips'> & {

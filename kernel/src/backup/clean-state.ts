@@ -39,19 +39,15 @@ interface ListedUser {
  * @returns all users by uuid
  */
 export function cleanState(from: string, to: string, takenAt: number): Record<string, ListedUser> {
-  const connection = new DatabaseSync(from)
-  try {
-    connection.exec('PRAGMA journal_mode = OFF')
-    connection.exec('PRAGMA synchronous = OFF')
-    cleanDatabase(connection, takenAt)
-    connection.prepare('VACUUM INTO ?').run(to)
-    const users = createSql(connection).all(
-      'SELECT uuid, username, wallet, owner FROM users ORDER BY created_at, uuid',
-    )
-    return Object.fromEntries(users.map(listed))
-  } finally {
-    connection.close()
-  }
+  using connection = new DatabaseSync(from)
+  connection.exec('PRAGMA journal_mode = OFF')
+  connection.exec('PRAGMA synchronous = OFF')
+  cleanDatabase(connection, takenAt)
+  connection.prepare('VACUUM INTO ?').run(to)
+  const users = createSql(connection).all(
+    'SELECT uuid, username, wallet, owner FROM users ORDER BY created_at, uuid',
+  )
+  return Object.fromEntries(users.map(listed))
 }
 
 /** Removes from a database what must not come back. */

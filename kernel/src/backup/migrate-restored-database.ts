@@ -31,9 +31,8 @@ type MigratedDatabase =
  * @throws errors of a full disk
  */
 export function migrateRestoredDatabase(file: string, takenAt: number): MigratedDatabase {
-  let connection: DatabaseSync | undefined
   try {
-    connection = new DatabaseSync(file, { enableForeignKeyConstraints: true })
+    using connection = new DatabaseSync(file, { enableForeignKeyConstraints: true })
     for (const setting of ['trusted_schema = OFF', 'cell_size_check = ON', 'secure_delete = ON']) {
       connection.exec(`PRAGMA ${setting}`)
     }
@@ -50,8 +49,6 @@ export function migrateRestoredDatabase(file: string, takenAt: number): Migrated
     if (error instanceof HistoryMismatch) return { kind: 'newer', reason: error.message }
     if (isDiskFull(error)) throw error
     return { kind: 'refused', reason: messageOf(error) }
-  } finally {
-    connection?.close()
   }
 }
 

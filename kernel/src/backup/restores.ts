@@ -8,10 +8,8 @@ import {
   type NodeFolder,
   type NodeRestores,
   type Restored,
-  type RestoredState,
   type RestoreMove,
   type RestorePlan,
-  type RestoresState,
 } from '@nodekeep/plugin-sdk'
 import {
   draftOf,
@@ -119,49 +117,32 @@ function appliedBackup(dataFolder: string): string | null {
   }
 }
 
-/** Plans restores. */
-export class KernelRestores implements NodeRestores {
-  readonly #dataFolder: string
-  readonly #installed: InstalledNode
-  #folders: Promise<readonly NodeFolder[]> | undefined
-
-  constructor(dataFolder: string, installed: InstalledNode) {
-    this.#dataFolder = dataFolder
-    this.#installed = installed
-  }
-
-  async state(): Promise<RestoresState> {
-    const planned = readPlan(planFile(this.#dataFolder))?.backup ?? null
-    const applied = appliedBackup(this.#dataFolder)
-    // A start that was killed between its last two steps leaves both. The next one makes the last step.
-    return { planned, applied: applied === planned ? null : applied }
-  }
-
-  folders(): Promise<readonly NodeFolder[]> {
-    this.#folders ??= this.#installed.folders().catch((error) => {
-      this.#folders = undefined
-      throw error
-    })
-    return this.#folders
-  }
-
-  async plugins(): Promise<readonly InstalledPlugin[]> {
-    return this.#installed.plugins()
-  }
-
-  async migrateState(state: RestoredState): Promise<void> {
-    // Restores are rare.
-    const { migrateRestoredState } = await import('./migrate-restored-state.ts')
-    const { version } = this.#installed
-    await migrateRestoredState(this.#dataFolder, state, { version, plugins: await this.plugins() })
-  }
-
-  async plan(plan: RestorePlan): Promise<void> {
-    planRestore(this.#dataFolder, plan)
-  }
-
-  async cancel(): Promise<string | null> {
-    return undoPlannedRestore(this.#dataFolder)
+/** Plans restores of a node, which may not run. */
+export function restoresOf(dataFolder: string, installed: InstalledNode): NodeRestores {
+  let found: Promise<readonly NodeFolder[]> | undefined
+  return {
+    async state() {
+      const planned = readPlan(planFile(dataFolder))?.backup ?? null
+      const applied = appliedBackup(dataFolder)
+      // A start that was killed between its last two steps leaves both. The next one makes the last step.
+      return { planned, applied: applied === planned ? null : applied }
+    },
+    folders() {
+      found ??= installed.folders().catch((error) => {
+        found = undefined
+        throw error
+      })
+      return found
+    },
+    plugins: () => installed.plugins(),
+    async migrateState(state) {
+      // Restores are rare.
+      const { migrateRestoredState } = await import('./migrate-restored-state.ts')
+      const { version } = installed
+      await migrateRestoredState(dataFolder, state, { version, plugins: await installed.plugins() })
+    },
+    plan: async (plan) => planRestore(dataFolder, plan),
+    cancel: async () => undoPlannedRestore(dataFolder),
   }
 }
 

@@ -16,25 +16,26 @@ export function stateInBackups(dataFolder: string, databases: DatabaseSnapshots)
     async prepare(signal) {
       signal.throwIfAborted()
       makePrivateFolder(copiesFolder(dataFolder))
-      const prepared = databases.prepare()
-      const folder = await mkdtemp(join(copiesFolder(dataFolder), 'copies-')).catch((error) => {
-        prepared.release()
+      const snapshot = databases.prepare()
+      const folder = await mkdtemp(join(copiesFolder(dataFolder), 'copies-')).catch(async (error) => {
+        await snapshot.release()
         throw error
       })
       let isTaken = false
       return {
         halt: async () => ({
           async fix() {
-            const pinned = prepared.pin()
+            snapshot.pin()
             isTaken = true
-            return snapshotOf(pinned, folder, new Date())
+            return snapshotOf(snapshot, folder, new Date())
           },
           // A transaction of SQLite fixes the state. No writer has to wait.
           async [Symbol.asyncDispose]() {},
         }),
         async release() {
-          prepared.release()
-          if (!isTaken) await rm(folder, { recursive: true, force: true })
+          if (isTaken) return
+          await snapshot.release()
+          await rm(folder, { recursive: true, force: true })
         },
       }
     },

@@ -12,6 +12,7 @@ import {
   NodeIdentity,
   NodeInfo,
   NodeRestart,
+  type NodeRestores,
   type NodeSupervisor,
   type Plugin,
   PublicOrigins,
@@ -31,11 +32,11 @@ import { Admission } from '../access/admission.ts'
 import { Authenticator } from '../access/authenticator.ts'
 import { NodeOrigins } from '../access/node-origins.ts'
 import { SessionCookies } from '../access/session-cookies.ts'
+import { SessionWatch } from '../access/session-watch.ts'
 import { tokenPresentations } from '../access/token-presentations.ts'
 import { kernelParticipants } from '../backup/kernel-participants.ts'
-import { isRestorePlanned, type KernelRestores, type LastRestore } from '../backup/restores.ts'
+import type { LastRestore } from '../backup/restores.ts'
 import type { Configuration } from '../configuration/configuration.ts'
-import { guardRegistry } from '../faults/guarded-registry.ts'
 import { createPluginLog } from '../faults/plugin-log.ts'
 import { Health } from '../health/health-report.ts'
 import { NodeClock } from '../health/node-clock.ts'
@@ -47,9 +48,8 @@ import { RefusalLog } from '../http/refusal-log.ts'
 import { RouteTable } from '../http/route-table.ts'
 import { type AccessCheck, createRequestIds, type OnAdmitted } from '../http/shared-hooks.ts'
 import type { Secrets } from '../log/secrets.ts'
-import { Activation } from '../plugins/activation.ts'
 import { PluginHost } from '../plugins/plugin-host.ts'
-import { type PluginRecord, PluginRecords } from '../plugins/plugin-record.ts'
+import { PluginRecords } from '../plugins/plugin-record.ts'
 import { PluginSwitch } from '../plugins/plugin-switch.ts'
 import { ServiceWiring } from '../plugins/service-wiring.ts'
 import { KernelEventBus } from '../services/event-bus.ts'
@@ -57,7 +57,6 @@ import { Registries } from '../services/registry.ts'
 import { storeKnownScopes } from '../sessions/known-scopes.ts'
 import { idleDaysOf } from '../sessions/session-life.ts'
 import { SessionTable } from '../sessions/session-table.ts'
-import { SessionWatch } from '../sessions/session-watch.ts'
 import { UserSessions } from '../sessions/user-sessions.ts'
 import type { Ownership } from '../sign-in/ownership.ts'
 import { SignIn } from '../sign-in/sign-in.ts'
@@ -113,7 +112,7 @@ const parts = {
       log: cradle.log,
       earliest: cradle.info.buildDate,
     }),
-  restores: (cradle: KernelCradle): KernelRestores => createRestores(cradle.configuration),
+  restores: (cradle: KernelCradle): NodeRestores => createRestores(cradle.configuration),
   trials: (cradle: KernelCradle): KernelTrials => new KernelTrials(cradle.configuration),
   databaseSnapshots: (cradle: KernelCradle): DatabaseSnapshots =>
     new DatabaseSnapshots(cradle.configuration.kernel.data),
@@ -151,14 +150,18 @@ const parts = {
     createAccessCheck(cradle.authenticator, cradle.sessionCookies, cradle.sessionWatch, cradle.nodeOrigins),
 
   createApp: createAppFactory,
-  health: createHealth,
+  health: (cradle: KernelCradle): Health =>
+    new Health(
+      cradle.registries.entries<HealthCheck>(tokenKey(HealthChecks)),
+      cradle.configuration.kernel.health,
+    ),
 
   // Plugins
   records: (): PluginRecords => new PluginRecords(),
   wiring: (cradle: KernelCradle): ServiceWiring =>
     new ServiceWiring(cradle.records, kernelServices, cradle.configuration.kernel.services),
-  pluginHost: createPluginHost,
-  pluginSwitch: createPluginSwitch,
+  pluginHost: (cradle: KernelCradle): PluginHost => new PluginHost(cradle),
+  pluginSwitch: (cradle: KernelCradle): PluginSwitch => new PluginSwitch(cradle),
 }
 
 /**
@@ -202,7 +205,7 @@ const kernelServiceParts: Readonly<Record<string, (cradle: KernelCradle) => unkn
     plugins: () =>
       records.all
         .filter(({ isUp }) => isUp)
-        .map(({ id, manifest }) => ({ id, version: manifest?.version ?? '' })),
+        .map(({ id, manifest }) => ({ id, version: manifest?.version ?? '0.0.0' })),
     absentPlugins: () => records.absent,
     isClaimed: () => database.use((sql) => ownership.isClaimed(sql)),
     mayClaim: (code) => database.use((sql) => !ownership.isClaimed(sql) && ownership.mayClaim(code)),
@@ -254,16 +257,13 @@ function createAdministration(cradle: KernelCradle): UserAdministration {
 
 function createSignIn(cradle: KernelCradle): SignIn {
   const { registries, database, ownership, admission, userSessions, configuration } = cradle
-  const { auth, session } = configuration.kernel
   return new SignIn({
-    providers: guardRegistry<LoginProvider>(registries.entries(tokenKey(LoginProviders))),
+    providers: registries.entries<LoginProvider>(tokenKey(LoginProviders)),
     database,
     ownership,
     admission,
     userSessions,
-    isRestorePlanned: () => isRestorePlanned(configuration.kernel.data),
-    timeoutMs: auth.signInTimeoutMs,
-    expiryDays: session.expiryDays,
+    settings: configuration.kernel,
   })
 }
 
@@ -292,34 +292,7 @@ function createAppFactory({
       cameByHttpsName: (request) => nodeOrigins.cameByHttpsName(request),
       refusals,
       onDiskFull,
-      bodyLimit: server.bodyLimit,
-      bodyTimeoutMs: server.bodyTimeoutSeconds * 1000,
-      stallTimeoutMs: server.stallTimeoutSeconds * 1000,
-      // Browsers write origins without a trailing slash, upper case and the port 443.
-      corsOrigins: server.cors.origins.map((url) => new URL(url).origin),
-      logsAnswers: ['debug', 'trace'].includes(log.level),
-      trustedProxies: server.trustedProxies,
+      settings: server,
       loadTimeoutMs: loader.setupTimeoutMs,
     })
-}
-
-function createHealth({ configuration, registries }: KernelCradle): Health {
-  const { required, timeoutMs } = configuration.kernel.health
-  return new Health({
-    checks: guardRegistry<HealthCheck>(registries.entries(tokenKey(HealthChecks))),
-    required,
-    timeoutMs,
-  })
-}
-
-function createPluginHost({ records, wiring, services, log, cradleOf }: KernelCradle): PluginHost {
-  const createActivation = (record: PluginRecord, plugin: Plugin, offers: ReadonlySet<string>) =>
-    new Activation(cradleOf(record.id), record, plugin, offers)
-  return new PluginHost({ records, wiring, services, log, createActivation })
-}
-
-function createPluginSwitch(cradle: KernelCradle): PluginSwitch {
-  const { records, pluginHost, registries, storeScopes, stateStores, log } = cradle
-  const state = stateStores.for('@kernel')
-  return new PluginSwitch({ records, host: pluginHost, registries, storeScopes, state, log })
 }

@@ -1,6 +1,7 @@
 import type { RoutesApp } from '@nodekeep/plugin-sdk'
+import type { FastifyInstance } from 'fastify'
 import { healthRoutes } from '../health/health-routes.ts'
-import { kernelOwner, type RequestHandler } from '../http/route-table.ts'
+import { kernelOwner } from '../http/route-table.ts'
 import { apiTokenRoutes } from '../sessions/api-token-routes.ts'
 import { signInRoutes } from '../sign-in/sign-in-routes.ts'
 import { kernelVersion } from '../system/kernel-version.ts'
@@ -10,14 +11,8 @@ import { accountRoutes } from '../users/account-routes.ts'
 import { userRoutes } from '../users/user-routes.ts'
 import type { KernelCradle } from './compose.ts'
 
-/** The kernel's own routes, and the answer to requests that match no route. */
-interface KernelApp {
-  readonly handle: RequestHandler
-  close(): Promise<void>
-}
-
-/** Creates the kernel's own Fastify instance and mounts it, before any plugin's. */
-export async function createKernelApp(cradle: KernelCradle): Promise<KernelApp> {
+/** Creates the kernel's own Fastify instance and mounts it, before any plugin's. It also answers requests that match no route. */
+export async function createKernelApp(cradle: KernelCradle): Promise<FastifyInstance> {
   const { log, createApp, routeTable, health, nodeOrigins } = cradle
   const { accounts, sessions, userSessions, administration } = cradle
   const { instance, routes } = await createApp(log)
@@ -33,11 +28,5 @@ export async function createKernelApp(cradle: KernelCradle): Promise<KernelApp> 
 
   const { routing: handle } = instance
   routeTable.mount({ owner: kernelOwner, routes, foreignErrors: [], handle, upgrade: () => false })
-  return {
-    handle,
-    async close() {
-      routeTable.unmount(kernelOwner)
-      await instance.close()
-    },
-  }
+  return instance
 }

@@ -126,9 +126,9 @@ export class Configuration {
   /**
    * Returns the configuration in a form that may be shown, with the origin of each value. Sections may be invalid.
    *
-   * @param schemas the schemas of the plugins' sections; texts of other sections are hidden
+   * @param schemas the schemas of the plugins' sections, if they have one; texts of other sections are hidden
    */
-  print(schemas: ReadonlyMap<string, TObject>): PrintedConfiguration {
+  print(schemas: ReadonlyMap<string, TObject | null>): PrintedConfiguration {
     const sections = new Map<string, { tree: Tree; schema: JsonSchema | undefined }>()
     const tree = merge(this.#layers.files, this.#layers.flags)
     const names = tree.kind === 'branch' ? [...tree.entries.keys()] : []
@@ -137,7 +137,7 @@ export class Configuration {
     }
     for (const name of [...schemas.keys(), ...names]) {
       if (sections.has(name) || name === 'extends' || name === '$schema') continue
-      const given = schemas.get(name)
+      const given = schemas.get(name) ?? undefined
       const schema = given && jsonSchema(given)
       sections.set(name, { tree: this.#merged(name, schema ?? noKeys).tree, schema })
     }

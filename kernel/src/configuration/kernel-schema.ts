@@ -10,11 +10,6 @@ const milliseconds = (value: number, description: string) =>
 const days = (value: number, description: string) =>
   Type.Integer({ default: value, minimum: 1, maximum: 3650, description })
 
-const oneOf = <const T extends string[]>(
-  values: readonly [...T],
-  options: { default: T[number]; description: string },
-) => Type.Enum(values, options)
-
 const wallet = (description: string) => Type.String({ format: 'wallet-address', description })
 
 const server = Type.Object(
@@ -109,7 +104,7 @@ const auth = Type.Object(
         "Wallet address of the owner. If it is not set, the first user who signs in with the claim code becomes the owner. If the address changes, the user of the new wallet becomes the owner; to move the owner's user and files to the new wallet, also run `nodekeep user set-wallet OLD NEW --swap`.",
       ),
     ),
-    admission: oneOf(['owner', 'allowlist', 'open'], {
+    admission: Type.Enum(['owner', 'allowlist', 'open'], {
       default: 'owner',
       description:
         'Users who may sign in: the owner only, the owner and the wallets of the allowlist, or everybody. Users who were added with `nodekeep user add` may always sign in.',
@@ -140,8 +135,8 @@ const auth = Type.Object(
 
 const log = Type.Object(
   {
-    level: oneOf(logLevels, { default: 'info', description: 'Lowest severity that is logged.' }),
-    format: oneOf(logFormats, {
+    level: Type.Enum(logLevels, { default: 'info', description: 'Lowest severity that is logged.' }),
+    format: Type.Enum(logFormats, {
       default: 'auto',
       description:
         'Form of the lines: "pretty" for people, "json" for programs, "auto" for "pretty" on a terminal and "json" elsewhere.',

@@ -88,7 +88,7 @@ function readKernelVariables(environment: Environment) {
   const sections = names
     .filter((name) => name !== 'plugins')
     .map((name) => readVariables(variablesOf(name, environment), schema, []))
-  const all = [...sections, readPluginVariables(environment)]
+  const all = [...sections, ...readPluginVariables(environment)]
   return {
     layers: [...shared, ...all.flatMap(({ layers }) => layers)],
     problems: all.flatMap(({ problems }) => problems),

@@ -22,7 +22,7 @@ export interface ConfigurationSources {
   /** Path of the configuration file, `null` for none. Relative to the working directory. */
   readonly file: string | null
   readonly environment: Environment
-  /** Values of the command line, nested like the configuration: `{ server: { port: 4300 } }`. */
+  /** Values of the command line, nested like the configuration: `{ server: { port: 4300 } }`. Those that are `undefined` are not set. */
   readonly flags: Readonly<Record<string, unknown>>
   /** Absolute path. */
   readonly workingDirectory: string

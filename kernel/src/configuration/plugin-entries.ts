@@ -2,15 +2,7 @@ import { dirname } from 'node:path'
 import type { Static } from '@nodekeep/plugin-sdk'
 import { isId } from '@nodekeep/plugin-sdk/host'
 import { jsonSchema } from '../validation/json-schema.ts'
-import {
-  type Environment,
-  type EnvironmentLayers,
-  matchKeys,
-  textTree,
-  unknownVariable,
-  variablesOf,
-  variablesOfSchema,
-} from './environment.ts'
+import { type Environment, type EnvironmentLayers, readVariables, variablesOf } from './environment.ts'
 import { pluginSchema, reservedNames } from './kernel-schema.ts'
 import { childOf, describeOrigin, emptyBranch, formatKey, formatPlace, type Tree, treeAt } from './tree.ts'
 
@@ -52,19 +44,14 @@ export function expandPlugins(layer: Tree): Tree {
  * Reads the plugins that the environment names: `NODEKEEP_PLUGINS__AI_OPENAI=false`,
  * `NODEKEEP_PLUGINS__ACME__REQUIRED=false`.
  */
-export function readPluginVariables(environment: Environment): EnvironmentLayers {
-  const found: { keys: readonly string[]; tree: Tree }[] = []
-  const problems: string[] = []
-  for (const { name, text, parts } of variablesOf('plugins', environment)) {
-    const [word, ...rest] = parts.slice(1)
-    const id = word === undefined ? [] : [word.toLowerCase().replaceAll('_', '-')]
-    const match = rest.length === 0 ? { keys: [], schema: {} } : matchKeys(entrySchema, rest)
-    const keys = ['plugins', ...id, ...(match?.keys ?? [])]
-    if (match !== null) found.push({ keys, tree: textTree(text, match.schema, name) })
-    else problems.push(unknownVariable(name, variablesOfSchema(keys, entrySchema)))
-  }
-  found.sort((a, b) => a.keys.length - b.keys.length)
-  return { layers: found.map(({ keys, tree }) => expandPlugins(treeAt(keys, tree))), problems }
+export function readPluginVariables(environment: Environment): EnvironmentLayers[] {
+  // The variable for the whole map is the first one.
+  const byWord = Map.groupBy(variablesOf('plugins', environment), ({ parts }) => parts[1])
+  return [...byWord].map(([word, variables]) => {
+    const above = ['plugins', ...(word === undefined ? [] : [word.toLowerCase().replaceAll('_', '-')])]
+    const { layers, problems } = readVariables(variables, entrySchema, above)
+    return { layers: layers.map((layer) => expandPlugins(treeAt(above, layer))), problems }
+  })
 }
 
 /** Returns the entries of the merged and validated map of plugins, in its order. */

@@ -7,8 +7,8 @@ import {
   Type,
   withTimeLimit,
 } from '@nodekeep/plugin-sdk'
-import type { FaultContext } from '../faults/fault-context.ts'
-import { callWithSignal, type GuardedRegistry } from '../faults/guarded-registry.ts'
+import type { KernelConfiguration } from '../configuration/kernel-schema.ts'
+import type { RegistryEntries } from '../services/registry.ts'
 
 /** The answer of `GET /health` (interface, "Health report"). */
 export const healthReport = Type.Object({
@@ -28,25 +28,20 @@ interface HealthStatus {
   readonly serving: boolean
 }
 
-interface HealthOptions {
-  readonly checks: GuardedRegistry<HealthCheck>
-  /** Names of the checks that must pass. */
-  readonly required: readonly string[]
-  readonly timeoutMs: number
-}
-
 /** The report is public, so its result is held: clients cannot make the node run checks all the time. */
 const holdMs = 1000
 
 /** Runs all checks and summarizes their results. */
 export class Health {
-  readonly #options: HealthOptions
+  readonly #checks: RegistryEntries<HealthCheck>
+  readonly #settings: KernelConfiguration['health']
   readonly #startedAt = performance.now()
   #latest: Promise<HealthStatus> | null = null
   #holdMs = 0
 
-  constructor(options: HealthOptions) {
-    this.#options = options
+  constructor(checks: RegistryEntries<HealthCheck>, settings: KernelConfiguration['health']) {
+    this.#checks = checks
+    this.#settings = settings
   }
 
   /** From now on anybody may ask. Until then only the parent of a node on trial can, and gets fresh results. */
@@ -66,10 +61,11 @@ export class Health {
   }
 
   async #runChecks(): Promise<HealthStatus> {
-    const { checks, required, timeoutMs } = this.#options
-    const results = [...checks].map(
-      async ([name, check]) => [name, await runCheck(check, checks.contextOf(name), timeoutMs)] as const,
-    )
+    const checks = this.#checks
+    const { required, timeoutMs } = this.#settings
+    const results = checks
+      .names()
+      .map(async (name) => [name, await runCheck(checks, name, timeoutMs)] as const)
     const findings: Record<string, HealthFinding> = Object.fromEntries(await Promise.all(results))
     // A required check that does not exist is listed too, so that the owner sees why the node counts as down.
     for (const name of required) findings[name] ??= { ok: false, state: 'disabled' }
@@ -102,13 +98,13 @@ function failing(name: string, state: string): string {
 }
 
 async function runCheck(
-  check: HealthCheck,
-  context: FaultContext,
+  checks: RegistryEntries<HealthCheck>,
+  name: string,
   timeoutMs: number,
 ): Promise<HealthFinding> {
   const abort = new AbortController()
   try {
-    const work = callWithSignal(context, abort.signal, (signal) => check.check(signal))
+    const work = checks.call(name, abort.signal, (check, signal) => check.check(signal))
     const { ok, state, message } = await withTimeLimit(work, timeoutMs, 'late')
     return {
       ok: ok === true,

@@ -34,7 +34,8 @@ const exposedHeaders = [
  * carry no CORS headers, so a browser withholds them from the page.
  */
 export async function allowOrigins(app: FastifyInstance, origins: readonly string[]): Promise<void> {
-  const allowed = new Set(origins)
+  // Browsers write origins without a trailing slash, upper case and the port 443.
+  const allowed = new Set(origins.map((url) => new URL(url).origin))
   await app.register(cors, {
     delegator: ({ headers }, done) => {
       const { origin } = headers

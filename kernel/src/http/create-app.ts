@@ -8,9 +8,6 @@ import { createValidatorCompiler, formatSchemaErrors, type SharedSchemas } from 
 
 interface AppOptions extends SharedHooksOptions {
   readonly nextRequestId: () => string
-  /** Bytes of a buffered body. */
-  readonly bodyLimit: number
-  readonly trustedProxies: readonly string[]
   /** Milliseconds that each nested Fastify plugin may take to load. */
   readonly loadTimeoutMs: number
 }
@@ -23,6 +20,7 @@ export interface App {
 
 /** Creates the Fastify instance of one plugin, or of the kernel itself, with everything that all instances share. */
 export async function createApp(options: AppOptions): Promise<App> {
+  const { bodyLimit, trustedProxies } = options.settings
   const instance = Fastify({
     // The shared hooks make the logger of a request. With a logger here, Fastify would make another one, and listen to
     // the end of each answer.
@@ -30,8 +28,8 @@ export async function createApp(options: AppOptions): Promise<App> {
     logController: new AppLog(),
     genReqId: options.nextRequestId,
     requestIdHeader: false,
-    bodyLimit: options.bodyLimit,
-    trustProxy: options.trustedProxies.length > 0 ? [...options.trustedProxies] : false,
+    bodyLimit,
+    trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
     pluginTimeout: options.loadTimeoutMs,
     routerOptions,
     schemaController: {

@@ -4,6 +4,7 @@ import { type AddressInfo, type ListenOptions, Server as SocketServer } from 'no
 import type { Duplex } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type ClientConnection, withTimeLimit } from '@nodekeep/plugin-sdk'
+import type { KernelConfiguration } from '../configuration/kernel-schema.ts'
 import { type PublicError, publicError } from '../errors/public-error.ts'
 import { Connection } from './connection.ts'
 import {
@@ -24,11 +25,7 @@ interface HttpServerOptions {
   /** Answers requests that the table has no route for. */
   readonly unmatched: RequestHandler
   readonly nextRequestId: () => string
-  readonly headersTimeoutMs: number
-  readonly keepAliveTimeoutMs: number
-  /** A connection without any traffic for this long is closed, such as one whose client does not read its answer. */
-  readonly stallTimeoutMs: number
-  readonly maxConnections: number
+  readonly settings: KernelConfiguration['server']
 }
 
 /**
@@ -57,19 +54,23 @@ export class HttpServer {
 
   constructor(options: HttpServerOptions) {
     this.#options = options
+    const { headersTimeoutSeconds, keepAliveTimeoutSeconds, stallTimeoutSeconds, maxConnections } =
+      options.settings
+    const headersTimeout = headersTimeoutSeconds * 1000
     this.#server = createServer({
-      headersTimeout: options.headersTimeoutMs,
-      keepAliveTimeout: options.keepAliveTimeoutMs,
+      headersTimeout,
+      keepAliveTimeout: keepAliveTimeoutSeconds * 1000,
       // Each route limits the time of its body: a single limit would cut long uploads.
       requestTimeout: 0,
-      connectionsCheckingInterval: Math.min(1000, options.headersTimeoutMs),
+      connectionsCheckingInterval: Math.min(1000, headersTimeout),
       // Node would refuse a request without "Host" in a form of its own.
       requireHostHeader: false,
       shouldUpgradeCallback: ({ method, headers }) =>
         method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket',
     })
-    this.#server.timeout = options.stallTimeoutMs
-    this.#server.maxConnections = options.maxConnections
+    // A connection without any traffic for this long is closed, such as one whose client does not read its answer.
+    this.#server.timeout = stallTimeoutSeconds * 1000
+    this.#server.maxConnections = maxConnections
     const receive = (request: IncomingMessage, response: ServerResponse) =>
       this.#connections.get(request.socket)?.receive(response)
     this.#server.on('connection', (socket: Duplex) => this.#connect(socket))
@@ -108,7 +109,7 @@ export class HttpServer {
    * @throws TypeError if the connection cannot be served. It is destroyed then.
    */
   serve(connection: ClientConnection): void {
-    const { maxConnections } = this.#options
+    const { maxConnections } = this.#options.settings
     if (!this.#server.listening || this.#connections.size >= maxConnections) {
       refuseConnection(connection)
       return

@@ -61,11 +61,10 @@ export const routerOptions = {
 export class RouteTable {
   #mounts: ReadonlyMap<string, RouteMount> = new Map()
   #router: Router = createRouter(routerOptions)
-  #version = 0
 
-  /** Rises with every change. */
-  get version(): number {
-    return this.#version
+  /** The mounts of the kernel and of all plugins by their owners: another map after each change. */
+  get mounts(): ReadonlyMap<string, RouteMount> {
+    return this.#mounts
   }
 
   /** All routes, in the order in which they were mounted. */
@@ -76,15 +75,6 @@ export class RouteTable {
   /** The scopes that the routes require of an API token, in alphabetical order. */
   get scopes(): string[] {
     return [...new Set(this.routes.flatMap(({ scope }) => scope ?? []))].sort()
-  }
-
-  /** The routes of each plugin and of the kernel. */
-  get routesByOwner(): ReadonlyMap<string, readonly MountedRoute[]> {
-    return new Map([...this.#mounts].map(([owner, { routes }]) => [owner, routes]))
-  }
-
-  routesOf(owner: string): readonly MountedRoute[] {
-    return this.#mounts.get(owner)?.routes ?? []
   }
 
   /** @throws NodekeepError CONFLICT when a route is taken */
@@ -122,7 +112,6 @@ export class RouteTable {
     }
     this.#mounts = mounts
     this.#router = router
-    this.#version += 1
   }
 }
 

@@ -5,6 +5,7 @@ import sensible from '@fastify/sensible'
 import { addressGroup, type ErrorSerializer, isNodekeepError } from '@nodekeep/plugin-sdk'
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
+import type { KernelConfiguration } from '../configuration/kernel-schema.ts'
 import { tooManyRequests } from '../errors/too-many-requests.ts'
 import { RequestLog } from '../log/request-log.ts'
 import { senderOf } from '../log/security-events.ts'
@@ -31,12 +32,7 @@ export interface SharedHooksOptions extends ErrorWatchers {
   readonly answerNotFound: (request: FastifyRequest, reply: FastifyReply) => FastifyReply
   /** Whether browsers should reach the host of a request by https only. */
   readonly cameByHttpsName: (request: FastifyRequest) => boolean
-  readonly bodyTimeoutMs: number
-  readonly stallTimeoutMs: number
-  /** Origins of other sites whose pages may call the node; none when empty. */
-  readonly corsOrigins: readonly string[]
-  /** Whether each answer is logged, at the level `debug`. */
-  readonly logsAnswers: boolean
+  readonly settings: KernelConfiguration['server']
   readonly onAdmitted?: OnAdmitted
 }
 
@@ -69,8 +65,8 @@ const noHeaders = {
  */
 export const sharedHooks = fastifyPlugin<SharedHooksOptions>(
   async (app, options) => {
-    const { log, checkAccess, answerNotFound, cameByHttpsName, onAdmitted } = options
-    const { bodyTimeoutMs, stallTimeoutMs, corsOrigins, logsAnswers } = options
+    const { log, checkAccess, answerNotFound, cameByHttpsName, onAdmitted, settings } = options
+    const bodyTimeoutMs = settings.bodyTimeoutSeconds * 1000
     const begin = (request: FastifyRequest, reply: FastifyReply) => {
       logAs(log, request, reply)
       reply.header('x-request-id', request.id)
@@ -78,14 +74,14 @@ export const sharedHooks = fastifyPlugin<SharedHooksOptions>(
     }
     await app.register(cookie, { hook: false })
     await app.register(sensible)
-    const hasCors = corsOrigins.length > 0
+    const hasCors = settings.cors.origins.length > 0
     if (hasCors) {
       // @fastify/cors answers preflights before any later hook.
       app.addHook('onRequest', (request, reply, done) => {
         begin(request, reply)
         done()
       })
-      await allowOrigins(app, corsOrigins)
+      await allowOrigins(app, settings.cors.origins)
     }
     await app.register(rateLimit, {
       global: false,
@@ -132,9 +128,9 @@ export const sharedHooks = fastifyPlugin<SharedHooksOptions>(
       }
       done()
     })
-    if (logsAnswers) app.addHook('onResponse', logAnswer)
+    if (['debug', 'trace'].includes(log.level)) app.addHook('onResponse', logAnswer)
     app.addHook('onRoute', expectClientsToLeave)
-    app.addHook('onRoute', (route) => waitForLateAnswer(route, stallTimeoutMs))
+    app.addHook('onRoute', (route) => waitForLateAnswer(route, settings.stallTimeoutSeconds * 1000))
     app.setErrorHandler((error, request, reply) => sendError(error, request, reply, options))
   },
   { name: 'nodekeep-shared-hooks' },

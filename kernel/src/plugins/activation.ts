@@ -14,7 +14,7 @@ import { createSetupContext, type SetupServices } from './setup-context.ts'
 type Hook = () => void | Promise<void>
 
 /** The parts of the kernel that an activation uses. */
-interface ActivationServices extends SetupServices {
+export interface ActivationServices extends SetupServices {
   readonly routeTable: RouteTable
   readonly connections: KernelConnections
   readonly createApp: (log: Log, onAdmitted?: OnAdmitted) => Promise<App>

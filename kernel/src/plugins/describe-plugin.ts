@@ -55,12 +55,8 @@ export function describePlugin(record: PluginRecord, table: RouteTable): PluginD
     optional: keys(plugin?.optional),
     provides: keys(plugin?.provides),
     contributes: keys(plugin?.contributes),
-    routes: table.routesOf(record.id).map(({ method, path, access, publicReason, scope }) => ({
-      method,
-      path,
-      access,
-      publicReason,
-      scope,
-    })),
+    routes: (table.mounts.get(record.id)?.routes ?? []).map(
+      ({ method, path, access, publicReason, scope }) => ({ method, path, access, publicReason, scope }),
+    ),
   }
 }

@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process'
 import { readdir } from 'node:fs/promises'
 import { isAbsolute, join, relative } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { messageOf, type Plugin, type Requirement, withTimeLimit } from '@nodekeep/plugin-sdk'
-import { isPlugin, tokenKey } from '@nodekeep/plugin-sdk/host'
+import { messageOf, type Plugin, withTimeLimit } from '@nodekeep/plugin-sdk'
+import { isPlugin } from '@nodekeep/plugin-sdk/host'
 import sdk from '@nodekeep/plugin-sdk/package.json' with { type: 'json' }
 import semver from 'semver'
 import { stackOf } from '../errors/error-text.ts'
@@ -13,7 +13,7 @@ import './own-sdk.ts'
 import type { PluginManifest } from './plugin-manifest.ts'
 
 /** The version of the SDK that this kernel implements. */
-export const sdkVersion: string = sdk.version
+const sdkVersion: string = sdk.version
 
 /**
  * Imports a plugin's module and checks its default export. A plugin for another SDK is refused before any of its code
@@ -139,7 +139,6 @@ function checkPlugin(exported: unknown, manifest: PluginManifest): Plugin {
       `${name(manifest)} has the id "${manifest.id}" in its manifest and "${exported.id}" in definePlugin. Make them the same.`,
     )
   }
-  checkDeclarations(exported)
   return exported
 }
 
@@ -147,47 +146,4 @@ function checkPlugin(exported: unknown, manifest: PluginManifest): Plugin {
 function isComplete({ setup, ...lists }: Plugin): boolean {
   const maps = [lists.requires, lists.optional, lists.contributes, lists.provides]
   return typeof setup === 'function' && maps.every((map) => typeof map === 'object' && map !== null)
-}
-
-/**
- * Checks the declarations of a plugin, which a plugin without types may get wrong.
- *
- * @throws PluginFailure in the phase `shape`
- */
-export function checkDeclarations(plugin: Plugin): void {
-  const { config, requires, optional, contributes, provides } = plugin
-  if (config !== null && config?.type !== 'object') {
-    throw new PluginFailure('shape', 'Its "config" is not the schema of an object. Use Type.Object({ … }).')
-  }
-  for (const [list, declared] of Object.entries({ requires, optional, contributes, provides })) {
-    for (const [name, token] of Object.entries(declared)) checkToken(list, name, token)
-  }
-  for (const name of Object.keys(requires)) {
-    if (name in optional) {
-      throw new PluginFailure(
-        'shape',
-        `It declares "${name}" in "requires" and in "optional". Remove one of them.`,
-      )
-    }
-  }
-}
-
-function checkToken(list: string, name: string, token: Partial<Requirement> | undefined): void {
-  if (
-    (token?.kind !== 'service' && token?.kind !== 'registry') ||
-    typeof token.id !== 'string' ||
-    typeof token.major !== 'number'
-  ) {
-    throw new PluginFailure(
-      'shape',
-      `The value of "${name}" in its "${list}" is not a service or registry. Use the result of defineService or defineRegistry.`,
-    )
-  }
-  const key = tokenKey({ id: token.id, major: token.major })
-  if (list === 'contributes' && token.kind !== 'registry') {
-    throw new PluginFailure('shape', `It contributes to "${name}", but ${key} is not a registry.`)
-  }
-  if (list === 'provides' && token.kind !== 'service') {
-    throw new PluginFailure('shape', `It provides "${name}", but ${key} is not a service.`)
-  }
 }

@@ -3,9 +3,8 @@ import type { Configuration } from '../configuration/configuration.ts'
 import type { PluginEntry } from '../configuration/plugin-entries.ts'
 import { checkSectionClaims } from '../configuration/sections.ts'
 import { PluginFailure } from './failure.ts'
-import { checkDeclarations, importPlugin, sdkVersion } from './import-plugin.ts'
+import { importPlugin } from './import-plugin.ts'
 import { locatePlugin } from './locate-plugin.ts'
-import type { PluginManifest } from './plugin-manifest.ts'
 import { type OnFault, PluginRecord } from './plugin-record.ts'
 
 interface LoadOptions {
@@ -35,7 +34,7 @@ export async function loadPlugins(options: LoadOptions): Promise<PluginRecord[]>
   }
   const timeoutMs = configuration.kernel.loader.importTimeoutMs
   await Promise.all(records.map((record) => load(record, inlinePlugins[record.id], timeoutMs)))
-  const claiming = records.filter(({ manifest, state }) => manifest !== null && state !== 'disabled')
+  const claiming = records.filter(({ isFound, state }) => isFound && state !== 'disabled')
   checkSectionClaims(claiming.map(({ claim }) => claim))
   return records
 }
@@ -43,8 +42,6 @@ export async function loadPlugins(options: LoadOptions): Promise<PluginRecord[]>
 async function load(record: PluginRecord, inline: Plugin | undefined, timeoutMs: number): Promise<void> {
   try {
     if (inline !== undefined) {
-      record.manifest = inlineManifest(record.id, inline)
-      checkDeclarations(inline)
       record.plugin = inline
       return
     }
@@ -62,18 +59,4 @@ async function load(record: PluginRecord, inline: Plugin | undefined, timeoutMs:
 
 function inlineEntry(id: string, folder: string): PluginEntry {
   return { id, enabled: true, from: null, required: true, folder, where: 'the embedding program' }
-}
-
-function inlineManifest(packageName: string, { id }: Plugin): PluginManifest {
-  return {
-    packageName,
-    version: '0.0.0',
-    id,
-    sdk: sdkVersion,
-    section: id,
-    folder: '',
-    entry: '',
-    folders: new Map(),
-    description: '',
-  }
 }

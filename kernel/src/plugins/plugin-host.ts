@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Log, Plugin } from '@nodekeep/plugin-sdk'
+import type { Log } from '@nodekeep/plugin-sdk'
 import { runInContextOf } from '../faults/fault-context.ts'
-import type { Activation } from './activation.ts'
+import { Activation, type ActivationServices } from './activation.ts'
 import { PluginFailure } from './failure.ts'
 import type { PluginRecord, PluginRecords } from './plugin-record.ts'
 import { requiredServices, type ServiceWiring } from './service-wiring.ts'
@@ -11,7 +11,8 @@ interface PluginHostServices {
   readonly wiring: ServiceWiring
   /** The services that are available now, by token key. */
   readonly services: ReadonlyMap<string, unknown>
-  readonly createActivation: (record: PluginRecord, plugin: Plugin, offers: ReadonlySet<string>) => Activation
+  /** Returns the parts of the kernel that the plugin with this id uses. */
+  readonly cradleOf: (plugin: string) => ActivationServices
   readonly log: Log
 }
 
@@ -112,7 +113,7 @@ export class PluginHost {
   }
 
   async #setUp(record: PluginRecord): Promise<void> {
-    const { services, wiring, createActivation } = this.#kernel
+    const { services, wiring, cradleOf } = this.#kernel
     const { plugin } = record
     if (plugin === null) return
     const missing = requiredServices(plugin).find((key) => services.get(key) === undefined)
@@ -120,7 +121,7 @@ export class PluginHost {
       record.blocked(`It needs the service "${missing}" of ${wiring.providerName(missing)}, which is not up.`)
       return
     }
-    const activation = createActivation(record, plugin, wiring.offersOf(record))
+    const activation = new Activation(cradleOf(record.id), record, plugin, wiring.offersOf(record))
     this.#activations.set(record, activation)
     record.settingUp()
     try {

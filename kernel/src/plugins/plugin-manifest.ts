@@ -18,7 +18,7 @@ export interface PluginManifest {
   readonly sdk: string
   /** The name of its configuration section, `nodekeep.section`. Default: the id. */
   readonly section: string
-  /** Absolute path of the package; empty for a plugin without a package. */
+  /** Absolute path of the package. */
   readonly folder: string
   /** Absolute path of the module whose default export is the plugin. */
   readonly entry: string

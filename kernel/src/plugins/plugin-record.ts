@@ -42,7 +42,7 @@ export function faultSentence(
 export class PluginRecord implements FaultOwner {
   readonly entry: PluginEntry
   readonly #onFault: OnFault
-  /** The manifest of its package, once the package is found. */
+  /** The manifest of its package, once the package is found. A plugin that an embedding program passed has none. */
   manifest: PluginManifest | null = null
   /** The definition that its module exports, once the module is imported. */
   plugin: Plugin | null = null
@@ -88,6 +88,11 @@ export class PluginRecord implements FaultOwner {
   /** The error with its cause. A disabled plugin may have one, if it could not be loaded. */
   get failure(): PluginFailure | null {
     return this.#failure
+  }
+
+  /** Whether it is known, at least by its package. */
+  get isFound(): boolean {
+    return this.manifest !== null || this.plugin !== null
   }
 
   /** The folder of its package; an empty text if it has none, or is not found. */

@@ -8,6 +8,7 @@ import {
 } from '@nodekeep/plugin-sdk'
 import { tokenKey } from '@nodekeep/plugin-sdk/host'
 import type { Registries } from '../services/registry.ts'
+import type { StateStores } from '../state/state-stores.ts'
 import { logImpaired, type PluginHost } from './plugin-host.ts'
 import type { PluginRecord, PluginRecords } from './plugin-record.ts'
 
@@ -20,10 +21,10 @@ export async function readSwitchedOff(state: StateStore): Promise<ReadonlySet<st
 
 interface PluginSwitchServices {
   readonly records: PluginRecords
-  readonly host: PluginHost
+  readonly pluginHost: PluginHost
   readonly registries: Registries
   readonly storeScopes: () => Promise<void>
-  readonly state: StateStore
+  readonly stateStores: StateStores
   readonly log: Log
 }
 
@@ -51,9 +52,9 @@ export class PluginSwitch {
       if (record.state === 'disabled') return record
       this.#refuseIndispensable(record)
       await this.#storeChoice(id, true)
-      if (record.isUp) await this.#services.host.takeDown(record)
+      if (record.isUp) await this.#services.pluginHost.takeDown(record)
       record.disabled('switched off at run time')
-      logImpaired(this.#services.log, await this.#services.host.bringUp())
+      logImpaired(this.#services.log, await this.#services.pluginHost.bringUp())
       await this.#services.storeScopes()
       return record
     })
@@ -80,7 +81,7 @@ export class PluginSwitch {
       }
       await this.#storeChoice(id, false)
       record.stopped()
-      logImpaired(this.#services.log, await this.#services.host.renew(record))
+      logImpaired(this.#services.log, await this.#services.pluginHost.renew(record))
       await this.#services.storeScopes()
       return record
     })
@@ -98,12 +99,12 @@ export class PluginSwitch {
         `"${record.id}" is required. Set "required": false at ${record.entry.where} to make it optional.`,
       )
     }
-    const requirer = this.#services.host.requirersOf(record).find(({ entry }) => entry.required)
+    const requirer = this.#services.pluginHost.requirersOf(record).find(({ entry }) => entry.required)
     if (requirer !== undefined) {
       throw conflict(`"${requirer.id}" is required and needs "${record.id}".`)
     }
     const logins = this.#services.registries.entries(tokenKey(LoginProviders))
-    const stopped = [record, ...this.#services.host.requirersOf(record)]
+    const stopped = [record, ...this.#services.pluginHost.requirersOf(record)]
     const stoppedLogins = stopped.flatMap(({ id }) => logins.namesOf(id))
     if (stoppedLogins.length > 0 && stoppedLogins.length === logins.names().length) {
       throw conflict(`"${record.id}" is the last way to sign in. Enable another login provider first.`)
@@ -111,9 +112,10 @@ export class PluginSwitch {
   }
 
   async #storeChoice(id: string, off: boolean): Promise<void> {
-    const ids = new Set(await readSwitchedOff(this.#services.state))
+    const state = this.#services.stateStores.for('@kernel')
+    const ids = new Set(await readSwitchedOff(state))
     if (off) ids.add(id)
     else ids.delete(id)
-    await this.#services.state.set(stateKey, [...ids])
+    await state.set(stateKey, [...ids])
   }
 }

@@ -126,7 +126,7 @@ function checkSections({ configuration, records, secrets, log }: StartServices):
     configuration.refuseUnknownSections(records.all.map(({ claim }) => claim))
   } catch (error) {
     // A plugin that was not found may own a section of any name, so an unknown section is no error then.
-    const lost = records.all.filter(({ manifest }) => manifest === null).map(({ id }) => `"${id}"`)
+    const lost = records.all.filter(({ isFound }) => !isFound).map(({ id }) => `"${id}"`)
     if (!(error instanceof ConfigurationError) || lost.length === 0) throw error
     log.warn(`${error.message} It may belong to a plugin that was not found: ${lost.join(', ')}.`)
   }

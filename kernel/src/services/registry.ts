@@ -1,17 +1,17 @@
 import { conflict, type Disposer, type RegistryReader } from '@nodekeep/plugin-sdk'
 import { currentContext, type FaultContext } from '../faults/fault-context.ts'
 
-interface Holding {
-  readonly entry: unknown
+interface Holding<Entry> {
+  readonly entry: Entry
   readonly owner: string
   readonly context: FaultContext
 }
 
 /** The entries of one registry, each with the plugin that added it. */
-export class RegistryEntries {
+export class RegistryEntries<Entry = unknown> {
   /** The key of the registry. */
   readonly id: string
-  readonly #entries = new Map<string, Holding>()
+  readonly #entries = new Map<string, Holding<Entry>>()
   readonly #listeners = new Set<() => void>()
   readonly #reserved = new Set<string>()
 
@@ -42,7 +42,7 @@ export class RegistryEntries {
    * @param context the fault context in which the kernel calls the entry
    * @throws NodekeepError CONFLICT when the name is taken
    */
-  add(name: string, entry: unknown, owner: string, context: FaultContext = callersContext): void {
+  add(name: string, entry: Entry, owner: string, context: FaultContext = callersContext): void {
     this.refuseTaken(name, owner)
     this.#entries.set(name, { entry, owner, context })
   }
@@ -77,7 +77,7 @@ export class RegistryEntries {
     }
   }
 
-  get(name: string): unknown {
+  get(name: string): Entry | undefined {
     return this.#entries.get(name)?.entry
   }
 
@@ -94,9 +94,30 @@ export class RegistryEntries {
     return this.names().filter((name) => this.#entries.get(name)?.owner === owner)
   }
 
-  /** Returns the fault context of the plugin that added an entry. It stays usable when the entry is gone. */
-  contextOf(name: string): FaultContext {
-    return this.#entries.get(name)?.context ?? callersContext
+  /**
+   * Calls an entry in the fault context of the plugin that added it: an error that it leaves unhandled is blamed on that plugin and does not
+   * end the process. So are exceptions of its listeners on the signal that it gets, which no longer aborts after the call.
+   *
+   * @param signal aborts when nobody waits for the call any more
+   * @throws the reason of the signal when it is aborted already; otherwise the error of the call
+   */
+  async call<T>(
+    name: string,
+    signal: AbortSignal,
+    work: (entry: Entry, signal: AbortSignal) => Promise<T> | T,
+  ): Promise<T> {
+    signal.throwIfAborted()
+    const holding = this.#entries.get(name)
+    if (holding === undefined) throw new Error(`The registry "${this.id}" has no "${name}" any more.`)
+    const { entry, context } = holding
+    const own = new AbortController()
+    const abort = () => context(() => own.abort(signal.reason))
+    signal.addEventListener('abort', abort, { once: true })
+    try {
+      return await context(() => work(entry, own.signal))
+    } finally {
+      signal.removeEventListener('abort', abort)
+    }
   }
 }
 
@@ -104,7 +125,7 @@ const callersContext: FaultContext = (work) => work()
 
 /** Creates the live view of a registry for one plugin. `onDispose` gets a disposer for each of its listeners. */
 export function createRegistryReader<T>(
-  entries: RegistryEntries,
+  entries: RegistryEntries<T>,
   onDispose: (dispose: Disposer) => void,
 ): RegistryReader<T> {
   // A plugin in JavaScript is not held to types.
@@ -116,7 +137,7 @@ export function createRegistryReader<T>(
   const pairs = () => entries.names().map((name) => [name, entries.get(name) as T] as const)
   const reader: RegistryReader<T> & { add(): never } = {
     add: refuseToAdd,
-    get: (name) => entries.get(name) as T | undefined,
+    get: (name) => entries.get(name),
     has: (name) => entries.get(name) !== undefined,
     names: () => entries.names(),
     ownerOf: (name) => entries.ownerOf(name),
@@ -134,12 +155,10 @@ export function createRegistryReader<T>(
 export class Registries {
   readonly #byKey = new Map<string, RegistryEntries>()
 
-  entries(key: string): RegistryEntries {
-    let entries = this.#byKey.get(key)
-    if (entries === undefined) {
-      entries = new RegistryEntries(key)
-      this.#byKey.set(key, entries)
-    }
-    return entries
+  /** @typeParam Entry the type that the SDK declares for the entries of this registry */
+  entries<Entry = unknown>(key: string): RegistryEntries<Entry> {
+    const entries = this.#byKey.get(key) ?? new RegistryEntries(key)
+    this.#byKey.set(key, entries)
+    return entries as RegistryEntries<Entry>
   }
 }

@@ -1,3 +1,4 @@
+import type { KernelConfiguration } from '../configuration/kernel-schema.ts'
 import type { SessionRecord } from './session-table.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
@@ -6,10 +7,7 @@ const dayMs = 24 * 60 * 60 * 1000
 export type IdleDays = Readonly<Record<SessionRecord['kind'], number>>
 
 /** Returns the limits that the section `session` of the configuration sets. */
-export function idleDaysOf(settings: {
-  readonly idleDays: number
-  readonly tokenIdleDays: number
-}): IdleDays {
+export function idleDaysOf(settings: KernelConfiguration['session']): IdleDays {
   return { session: settings.idleDays, 'api-token': settings.tokenIdleDays }
 }
 

@@ -56,10 +56,10 @@ export class SessionTable {
     return this.#database.use((sql) => sql.all(statement, userUuid).map(toRecord))
   }
 
-  /** Ends one session of a user. Resolves to `false` if there is none with that id. */
-  revoke(userUuid: string, id: string): Promise<boolean> {
-    const statement = 'DELETE FROM sessions WHERE user_uuid = ? AND id = ?'
-    return this.#database.use((sql) => sql.run(statement, userUuid, id) > 0)
+  /** Ends one session of a user. Resolves to `false` if there is none with that id, or that one is of another kind. */
+  revoke(userUuid: string, id: string, kind?: SessionRecord['kind']): Promise<boolean> {
+    const statement = 'DELETE FROM sessions WHERE user_uuid = ? AND id = ? AND kind = coalesce(?, kind)'
+    return this.#database.use((sql) => sql.run(statement, userUuid, id, kind ?? null) > 0)
   }
 
   /** Ends all sessions of a user. Resolves to their number. */

@@ -60,9 +60,7 @@ export class UserSessions {
    * @returns whether it was there
    */
   async endIfPresent(userUuid: string, id: string, kind?: SessionRecord['kind']): Promise<boolean> {
-    const records = kind === undefined ? [] : await this.#services.sessions.listByUser(userUuid)
-    if (records.some((record) => record.id === id && record.kind !== kind)) return false
-    const ended = await this.#services.sessions.revoke(userUuid, id)
+    const ended = await this.#services.sessions.revoke(userUuid, id, kind)
     this.announceEnd(userUuid)
     return ended
   }

@@ -1,30 +1,31 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import { newTypedCode, readTypedCode } from '@nodekeep/plugin-sdk'
-import { configuredWallet } from '../access/admission.ts'
 import type { StateDatabase } from '../state/database.ts'
 import type { Sql } from '../state/sql.ts'
 import { appointOwner, findOwner, type UserAccount, type UserAccounts } from '../users/user-accounts.ts'
-
-/** The ownership of a node, as {@link Ownership.establish} found it. */
-interface EstablishedOwnership {
-  readonly ownership: Ownership
-  /**
-   * A sentence for people when `auth.owner` has just made another user the owner. It also says how to take the account
-   * along. Otherwise `null`.
-   */
-  readonly change: string | null
-}
+import { walletOf } from '../users/user-administration.ts'
 
 /** Knows the owner of the node, and how an unclaimed node gets one. */
 export class Ownership {
   readonly #accounts: UserAccounts
   readonly #configured: string | null
-  readonly #claimCode: ClaimCode | null
+  /**
+   * A sentence for people when `auth.owner` has just made another user the owner. It also says how to take the account
+   * along. Otherwise `null`.
+   */
+  readonly change: string | null
+  #claimCode: string | null
 
-  private constructor(accounts: UserAccounts, configured: string | null, claimCode: ClaimCode | null) {
+  private constructor(
+    accounts: UserAccounts,
+    configured: string | null,
+    claimCode: string | null,
+    change: string | null,
+  ) {
     this.#accounts = accounts
     this.#configured = configured
     this.#claimCode = claimCode
+    this.change = change
   }
 
   /**
@@ -35,20 +36,23 @@ export class Ownership {
     database: StateDatabase,
     accounts: UserAccounts,
     configured: string | undefined,
-  ): Promise<EstablishedOwnership> {
+  ): Promise<Ownership> {
     if (configured !== undefined) {
-      const wallet = configuredWallet(configured)
+      const wallet = walletOf(configured)
       const before = await database.transaction((sql) => appointOwner(sql, wallet))
-      const change = before === null ? null : describeChange(before, wallet)
-      return { ownership: new Ownership(accounts, wallet, null), change }
+      return new Ownership(accounts, wallet, null, before === null ? null : describeChange(before, wallet))
     }
-    const claimCode = (await accounts.owner()) === null ? new ClaimCode() : null
-    return { ownership: new Ownership(accounts, null, claimCode), change: null }
+    const claimCode = (await accounts.owner()) === null ? newTypedCode() : null
+    return new Ownership(accounts, null, claimCode, null)
   }
 
-  /** The code for the first sign-in; `null` when the node has an owner. */
+  /**
+   * The code that lets the first user claim the node: only a person who can read the node's output knows it. It has the
+   * form `XXXX-XXXX-XXXX` with 60 random bits. It exists in memory only; a node that is still unclaimed makes a new one at
+   * its next start. `null` when the node has an owner.
+   */
   get claimCode(): string | null {
-    return this.#claimCode?.text ?? null
+    return this.#claimCode
   }
 
   /** Tells whether there is an owner, or at least a configured wallet of one. */
@@ -56,9 +60,9 @@ export class Ownership {
     return this.#configured !== null || findOwner(sql) !== null
   }
 
-  /** Tells whether the code claims the node now. */
+  /** Tells whether a text that a person typed claims the node now. It compares in constant time. */
   mayClaim(code: string): boolean {
-    return this.#claimCode?.matches(code) ?? false
+    return this.#claimCode !== null && timingSafeEqual(digest(this.#claimCode), digest(code))
   }
 
   /**
@@ -77,30 +81,7 @@ export class Ownership {
 
   /** Invalidates the claim code: the node has an owner. */
   claimed(): void {
-    this.#claimCode?.invalidate()
-  }
-}
-
-/**
- * The code that lets the first user claim the node: only a person who can read the node's output knows it. It has the
- * form `XXXX-XXXX-XXXX` with 60 random bits. It exists in memory only; a node that is still unclaimed makes a new one at
- * its next start.
- */
-export class ClaimCode {
-  #code: string | null = newTypedCode()
-
-  /** The code, or `null` once it was used. */
-  get text(): string | null {
-    return this.#code
-  }
-
-  /** Compares what a person typed, in constant time. */
-  matches(candidate: string): boolean {
-    return this.#code !== null && timingSafeEqual(digest(this.#code), digest(candidate))
-  }
-
-  invalidate(): void {
-    this.#code = null
+    this.#claimCode = null
   }
 }
 

@@ -8,7 +8,9 @@ import {
   withTimeLimit,
 } from '@nodekeep/plugin-sdk'
 import type { Admission } from '../access/admission.ts'
-import { callWithSignal, type GuardedRegistry } from '../faults/guarded-registry.ts'
+import { isRestorePlanned } from '../backup/restores.ts'
+import type { KernelConfiguration } from '../configuration/kernel-schema.ts'
+import type { RegistryEntries } from '../services/registry.ts'
 import { issueSession } from '../sessions/issue-session.ts'
 import type { UserSessions } from '../sessions/user-sessions.ts'
 import type { StateDatabase } from '../state/database.ts'
@@ -36,16 +38,12 @@ interface SignedIn {
 }
 
 interface SignInServices {
-  readonly providers: Pick<GuardedRegistry<LoginProvider>, 'get' | 'names' | 'contextOf'>
+  readonly providers: RegistryEntries<LoginProvider>
   readonly database: StateDatabase
   readonly ownership: Ownership
   readonly admission: Admission
   readonly userSessions: UserSessions
-  /** Whether the next start restores a backup. */
-  readonly isRestorePlanned: () => boolean
-  /** Longest time for the login provider, in milliseconds. */
-  readonly timeoutMs: number
-  readonly expiryDays: number
+  readonly settings: Pick<KernelConfiguration, 'data' | 'auth' | 'session'>
 }
 
 /** Signs users in: a provider verifies the wallet, the node decides whether to admit it, and makes a session. */
@@ -58,12 +56,12 @@ export class SignIn {
 
   /** @throws NodekeepError NOT_FOUND, VALIDATION_ERROR, UNAUTHORIZED, FORBIDDEN, or the error of an upstream server */
   async signIn(request: SignInRequest): Promise<SignedIn> {
-    const provider = this.#provider(request.provider)
+    this.#refuseUnknown(request.provider)
     const wallet = parseWallet(request.credentials.address)
     if (wallet === null) {
       throw invalid('"address" must be 0x and 40 hexadecimal digits (EIP-55).')
     }
-    const verified = await this.#verify(provider, request)
+    const verified = await this.#verify(request)
     if (parseWallet(verified.address) !== wallet) {
       throw new NodekeepError(
         'UNAUTHORIZED',
@@ -73,32 +71,32 @@ export class SignIn {
     return this.#store(wallet, verified.uuid, request)
   }
 
-  #provider(name: string): LoginProvider {
-    const { providers } = this.#services
-    const provider = providers.get(name)
-    if (provider !== undefined) return provider
-    const known = providers.names()
+  #refuseUnknown(name: string): void {
+    const known = this.#services.providers.names()
+    if (known.includes(name)) return
     const hint =
       known.length === 0 ? 'No login provider is active.' : `Active providers: ${known.join(', ')}.`
     throw new NodekeepError('NOT_FOUND', `There is no login provider "${name}". ${hint}`)
   }
 
-  async #verify(
-    provider: LoginProvider,
-    { provider: name, credentials, origin, signal: clientGone }: SignInRequest,
-  ): Promise<VerifiedLogin> {
+  async #verify({
+    provider: name,
+    credentials,
+    origin,
+    signal: clientGone,
+  }: SignInRequest): Promise<VerifiedLogin> {
     const late = new NodekeepError(
       'UPSTREAM_TIMEOUT',
       'The login provider did not answer in time. Try again.',
     )
-    const { providers, timeoutMs } = this.#services
+    const { providers, settings } = this.#services
     const abort = new AbortController()
     const either = AbortSignal.any([clientGone, abort.signal])
     try {
-      const work = callWithSignal(providers.contextOf(name), either, (signal) =>
+      const work = providers.call(name, either, (provider, signal) =>
         provider.verify(credentials, { origin, signal }),
       )
-      const verified: unknown = await withTimeLimit(work, timeoutMs, late, clientGone)
+      const verified: unknown = await withTimeLimit(work, settings.auth.signInTimeoutMs, late, clientGone)
       if (!isVerifiedLogin(verified)) throw new Error('The login provider returned no uuid and address.')
       return verified
     } finally {
@@ -111,7 +109,8 @@ export class SignIn {
    * the same time, that change is either before the transaction, which then refuses, or after it, and ends this session.
    */
   async #store(wallet: string, providerUuid: string, request: SignInRequest): Promise<SignedIn> {
-    const { database, ownership, userSessions, expiryDays } = this.#services
+    const { database, ownership, userSessions, settings } = this.#services
+    const { expiryDays } = settings.session
     const { provider, label, claim } = request
     // A refusal need not wait for other writers.
     await database.use((sql) => this.#check(sql, wallet, claim))
@@ -138,7 +137,7 @@ export class SignIn {
 
   /** Checks whether the wallet is admitted and whether it is the owner's. It only reads. */
   #check(sql: Sql, wallet: string, claim: string | null): { known: UserAccount | null; owner: boolean } {
-    const { admission, ownership, isRestorePlanned } = this.#services
+    const { admission, ownership, settings } = this.#services
     const known = findUser(sql, 'wallet', wallet)
     if (!ownership.isClaimed(sql)) {
       if (claim === null) {
@@ -148,7 +147,7 @@ export class SignIn {
         )
       }
       if (!ownership.mayClaim(claim)) throw new NodekeepError('FORBIDDEN', 'The claim code is wrong.')
-      if (isRestorePlanned())
+      if (isRestorePlanned(settings.data))
         throw new NodekeepError(
           'CONFLICT',
           'The next start of this node restores a backup, and its owner. Restart the node, or take the restore back: nodekeep backup restore --cancel',

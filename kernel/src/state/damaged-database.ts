@@ -54,10 +54,9 @@ function copyOf(file: string): string {
 
 /** Returns what is wrong with a database; `null` if nothing is, or if it cannot be read now. */
 function damageOf(file: string): string | null {
-  let connection: DatabaseSync | undefined
   try {
     // Another program that holds the file must not hold up the start.
-    connection = new DatabaseSync(file, { readOnly: true, timeout: 0 })
+    using connection = new DatabaseSync(file, { readOnly: true, timeout: 0 })
     if (statSync(file).size > mostChecked) {
       connection.prepare('SELECT count(*) FROM sqlite_schema').get()
       return null
@@ -65,10 +64,7 @@ function damageOf(file: string): string | null {
     const found = String(connection.prepare('PRAGMA quick_check(1)').get()?.quick_check)
     return found === 'ok' || isOfContent(found) ? null : found
   } catch (error) {
-    connection?.close()
     return isDamage(error) && !isOfOtherVersion(file, error) ? messageOf(error) : null
-  } finally {
-    if (connection?.isOpen) connection.close()
   }
 }
 

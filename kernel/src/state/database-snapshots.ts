@@ -33,106 +33,30 @@ export class DatabaseSnapshots {
 
   /**
    * Opens all databases that belong into backups, so that little is left to do when their states are fixed: that of the kernel, and
-   * those of every plugin that were opened with `sqliteFile`, also of plugins that are disabled.
+   * those of every plugin that were opened with `sqliteFile`, also of plugins that are disabled. Release the snapshot in any case.
    *
    * @throws NodekeepError SERVICE_UNAVAILABLE if a database is locked or damaged; the message names the file
    */
-  prepare(): PreparedDatabases {
-    this.#refuseWhenClosed()
-    return new PreparedDatabases(this.#dataFolder, (pinned) => {
-      this.#refuseWhenClosed()
-      const snapshot = new DatabaseSnapshot(pinned, this.#limits, () => this.#held.delete(snapshot))
-      this.#held.add(snapshot)
-      return snapshot
-    })
+  prepare(): DatabaseSnapshot {
+    if (this.#closed) throw unavailable('The node is stopping.')
+    const snapshot = new DatabaseSnapshot(this.#dataFolder, this.#limits, () => this.#held.delete(snapshot))
+    this.#held.add(snapshot)
+    return snapshot
   }
 
   /** Gives up all snapshots, and waits for the end of running copies. */
   async close(): Promise<void> {
     this.#closed = true
-    await Promise.all([...this.#held].map((snapshot) => snapshot.giveUp('The node is stopping.')))
-  }
-
-  #refuseWhenClosed(): void {
-    if (this.#closed) throw unavailable('The node is stopping.')
+    await Promise.all([...this.#held].map((snapshot) => snapshot.release('The node is stopping.')))
   }
 }
 
 interface OpenedDatabase {
-  /** The file, relative to the node's data folder and `/`-separated: `state.sqlite`, `plugins/notes/index.sqlite`. */
-  readonly path: string
   /** The absolute path. */
   readonly file: string
   readonly connection: DatabaseSync
-}
-
-interface PinnedDatabase extends OpenedDatabase {
-  /** The size of its write-ahead log at the moment, in bytes. */
-  readonly walAtMoment: number
-}
-
-/** The databases of a node, which are opened first, so that the moments of their states are as close together as possible. */
-class PreparedDatabases {
-  readonly #dataFolder: string
-  readonly #hold: (pinned: readonly PinnedDatabase[]) => DatabaseSnapshot
-  /** By path. */
-  readonly #opened = new Map<string, OpenedDatabase>()
-
-  constructor(dataFolder: string, hold: (pinned: readonly PinnedDatabase[]) => DatabaseSnapshot) {
-    this.#dataFolder = dataFolder
-    this.#hold = hold
-    this.#orRelease(() => this.#open())
-  }
-
-  /**
-   * Fixes the states of all databases, also of those that were made meanwhile. It takes about a millisecond for each, and stops no
-   * writer. The databases are fixed one directly after the other; where they must agree, hold up the writes meanwhile. Call it once,
-   * and release the snapshot.
-   *
-   * @throws NodekeepError SERVICE_UNAVAILABLE as {@link DatabaseSnapshots.prepare}
-   */
-  pin(): DatabaseSnapshot {
-    return this.#orRelease(() => {
-      this.#open()
-      const pinned = [...this.#opened.values()].map((opened) => {
-        const { path, file, connection } = opened
-        orExplain(path, () => {
-          connection.exec('BEGIN')
-          read(connection)
-        })
-        return { ...opened, walAtMoment: walSize(file) }
-      })
-      const snapshot = this.#hold(pinned)
-      this.#opened.clear()
-      return snapshot
-    })
-  }
-
-  /** Closes the databases, unless they are pinned. */
-  release(): void {
-    for (const { connection } of this.#opened.values()) connection.close()
-    this.#opened.clear()
-  }
-
-  /** Opens the databases that are not open yet. */
-  #open(): void {
-    for (const { path, inBackups } of findDatabases(this.#dataFolder)) {
-      if (!inBackups || this.#opened.has(path)) continue
-      const file = join(this.#dataFolder, path)
-      const connection = orExplain(path, () => openExisting(file))
-      this.#opened.set(path, { path, file, connection })
-      orExplain(path, () => read(connection))
-    }
-  }
-
-  #orRelease<T>(work: () => T): T {
-    try {
-      return work()
-    } catch (error) {
-      this.release()
-      throw error
-    }
-  }
+  /** The size of its write-ahead log when its state was fixed, in bytes. */
+  walWhenPinned: number
 }
 
 /**
@@ -141,24 +65,52 @@ class PreparedDatabases {
  * when the log of a database has grown by more than 512 MiB, or when the node stops.
  */
 export class DatabaseSnapshot {
-  readonly #pinned: readonly PinnedDatabase[]
+  readonly #dataFolder: string
   readonly #limits: SnapshotLimits
   readonly #onRelease: () => void
-  readonly #timer: NodeJS.Timeout
+  /** By path, relative to the node's data folder and `/`-separated: `state.sqlite`, `plugins/notes/index.sqlite`. */
+  readonly #databases = new Map<string, OpenedDatabase>()
   readonly #ended = new AbortController()
   readonly #copies = new Set<Promise<void>>()
+  #timer: NodeJS.Timeout | undefined
   #released: Promise<void> | undefined
 
-  constructor(pinned: readonly PinnedDatabase[], limits: SnapshotLimits, onRelease: () => void) {
+  /** Opens the databases, as {@link DatabaseSnapshots.prepare} does. */
+  constructor(dataFolder: string, limits: SnapshotLimits, onRelease: () => void) {
+    this.#dataFolder = dataFolder
     this.#limits = limits
     this.#onRelease = onRelease
-    this.#pinned = pinned
-    this.#timer = setInterval(() => this.#check(), limits.checkEveryMs).unref()
+    try {
+      this.#open()
+    } catch (error) {
+      this.#closeConnections()
+      throw error
+    }
   }
 
-  /** The files, relative to the node's data folder and `/`-separated: `state.sqlite`, `plugins/notes/index.sqlite`. */
+  /**
+   * Fixes the states of all databases, also of those that were made meanwhile. It takes about a millisecond for each, and stops no
+   * writer. The databases are fixed one directly after the other; where they must agree, hold up the writes meanwhile. Call it once.
+   *
+   * @throws NodekeepError SERVICE_UNAVAILABLE as {@link DatabaseSnapshots.prepare}, or if the snapshot was given up or released
+   */
+  pin(): void {
+    this.signal.throwIfAborted()
+    this.#open()
+    for (const [path, database] of this.#databases) {
+      const { file, connection } = database
+      orExplain(path, () => {
+        connection.exec('BEGIN')
+        read(connection)
+      })
+      database.walWhenPinned = walSize(file)
+    }
+    this.#timer = setInterval(() => this.#check(), this.#limits.checkEveryMs).unref()
+  }
+
+  /** The files, relative to the node's data folder. */
   get paths(): string[] {
-    return this.#pinned.map(({ path }) => path)
+    return [...this.#databases.keys()]
   }
 
   /** Aborts when the snapshot is given up or released. */
@@ -176,7 +128,7 @@ export class DatabaseSnapshot {
    */
   async copyTo(path: string, file: string): Promise<void> {
     this.signal.throwIfAborted()
-    const connection = this.#pinned.find((pinned) => pinned.path === path)?.connection
+    const connection = this.#databases.get(path)?.connection
     if (connection === undefined) throw new Error(`There is no database ${path}.`)
     const copy = copyDatabase(connection, file, () => {
       this.#check()
@@ -187,11 +139,7 @@ export class DatabaseSnapshot {
   }
 
   /** Ends running copies, and lets the write-ahead logs shrink again. A second call waits for the first. */
-  release(): Promise<void> {
-    return this.giveUp('The snapshot is released.')
-  }
-
-  giveUp(reason: string): Promise<void> {
+  release(reason = 'The snapshot is released.'): Promise<void> {
     this.#ended.abort(unavailable(reason))
     this.#released ??= this.#close()
     return this.#released
@@ -201,17 +149,34 @@ export class DatabaseSnapshot {
     clearInterval(this.#timer)
     // A connection must not be closed while a thread reads from it.
     await Promise.allSettled(this.#copies)
-    for (const { connection } of this.#pinned) connection.close()
+    this.#closeConnections()
     this.#onRelease()
+  }
+
+  #closeConnections(): void {
+    for (const { connection } of this.#databases.values()) connection.close()
+  }
+
+  /** Opens the databases that are not open yet. */
+  #open(): void {
+    for (const { path, inBackups } of findDatabases(this.#dataFolder)) {
+      if (!inBackups || this.#databases.has(path)) continue
+      const file = join(this.#dataFolder, path)
+      const connection = orExplain(path, () => openExisting(file))
+      this.#databases.set(path, { file, connection, walWhenPinned: 0 })
+      orExplain(path, () => read(connection))
+    }
   }
 
   #check(): void {
     const { walGrowth } = this.#limits
-    const grown = this.#pinned.find(({ file, walAtMoment }) => walSize(file) - walAtMoment > walGrowth)
+    const grown = [...this.#databases].find(
+      ([, { file, walWhenPinned }]) => walSize(file) - walWhenPinned > walGrowth,
+    )
     if (grown === undefined || this.signal.aborted) return
     const mebibytes = Math.round(walGrowth / 1024 ** 2)
-    void this.giveUp(
-      `The copy of ${grown.path} was given up: more than ${mebibytes} MiB were written to the database meanwhile. Try again when less is written.`,
+    void this.release(
+      `The copy of ${grown[0]} was given up: more than ${mebibytes} MiB were written to the database meanwhile. Try again when less is written.`,
     )
   }
 }
@@ -263,12 +228,8 @@ async function copyDatabase(source: DatabaseSync, file: string, onStep: () => vo
 
 /** The copy of a database in WAL mode would make a WAL as soon as somebody opens it. */
 function withoutLog(file: string): void {
-  const copy = new DatabaseSync(file)
-  try {
-    copy.exec('PRAGMA journal_mode = DELETE')
-  } finally {
-    copy.close()
-  }
+  using copy = new DatabaseSync(file)
+  copy.exec('PRAGMA journal_mode = DELETE')
 }
 
 /** The size of a database's write-ahead log in bytes; 0 where there is none. It only asks for the size. */

@@ -93,15 +93,11 @@ export class StateDatabase {
    */
   exclusiveTransaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     const run = async () => {
-      const connection = this.#attempt(() => beginOn(this.path))
-      try {
-        const result = await work(createSql(connection))
-        connection.exec('COMMIT')
-        return result
-      } finally {
-        // Closing rolls back what was not committed.
-        connection.close()
-      }
+      // Closing it rolls back what was not committed.
+      using connection = this.#attempt(() => beginOn(this.path))
+      const result = await work(createSql(connection))
+      connection.exec('COMMIT')
+      return result
     }
     return retryWhileBusy(() => this.#exclusively(run), this.#busyTimeoutMs)
   }

@@ -36,14 +36,10 @@ export async function withStoredState<T>(
   otherwise: T,
 ): Promise<T> {
   if (!holdsState(dataFolder)) return otherwise
-  const connection = new DatabaseSync(join(dataFolder, 'state.sqlite'), { readOnly: true, timeout: 5000 })
-  try {
-    const sql = createSql(connection)
-    const hasTable =
-      sql.get("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'state'") !== undefined
-    if (!hasTable) return otherwise
-    return await read(createStateStore(namespace, async (text, ...values) => sql.all(text, ...values)))
-  } finally {
-    connection.close()
-  }
+  using connection = new DatabaseSync(join(dataFolder, 'state.sqlite'), { readOnly: true, timeout: 5000 })
+  const sql = createSql(connection)
+  const hasTable =
+    sql.get("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'state'") !== undefined
+  if (!hasTable) return otherwise
+  return await read(createStateStore(namespace, async (text, ...values) => sql.all(text, ...values)))
 }

@@ -34,7 +34,7 @@ const nothing: RouteDescription = { paths: {}, components: { schemas: {} } }
 
 /** `GET /openapi.json`: all current routes. The document is created at the first request and after plugins changed. */
 export function openApiRoute(app: RoutesApp, table: RouteTable, origins: NodeOrigins, version: string): void {
-  let latest: { readonly tableVersion: number; readonly document: Promise<object> } | null = null
+  let latest: { readonly mounts: RouteTable['mounts']; readonly document: Promise<object> } | null = null
   app.get(
     '/openapi.json',
     {
@@ -55,9 +55,10 @@ export function openApiRoute(app: RoutesApp, table: RouteTable, origins: NodeOri
       },
     },
     async (request, reply) => {
-      if (latest?.tableVersion !== table.version) {
-        const document = createDocument(table.routesByOwner, version, app.log)
-        const created = { tableVersion: table.version, document }
+      const { mounts } = table
+      if (latest?.mounts !== mounts) {
+        const document = createDocument(mounts, version, app.log)
+        const created = { mounts, document }
         latest = created
         document.catch(() => {
           if (latest === created) latest = null
@@ -75,18 +76,17 @@ export function openApiRoute(app: RoutesApp, table: RouteTable, origins: NodeOri
  * Creates an OpenAPI 3.1 document of routes. An `$id` of a schema is valid within its owner only: in the document the
  * schema is called `<owner>.<id>`.
  *
- * @param routesByOwner the routes of each plugin and of the kernel
  * @param log takes a warning for each route that cannot be described and is left out
  */
 async function createDocument(
-  routesByOwner: ReadonlyMap<string, readonly MountedRoute[]>,
+  mounts: RouteTable['mounts'],
   version: string,
   log: Pick<Log, 'warn'>,
 ): Promise<object> {
   const paths: Record<string, Record<string, unknown>> = {}
   const schemas: Record<string, unknown> = { [errorName]: errorSchema }
   const uniqueId = uniqueIds()
-  for (const [owner, routes] of routesByOwner) {
+  for (const [owner, { routes }] of mounts) {
     const described = routes.filter(({ method, websocket }) => describable.has(method) && !websocket)
     for (const group of groupsOf(described)) {
       const { paths: found, components } = await describeAll(

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path'
 import { type Log, notAfterNow, type UserDataHolder, withTimeLimit } from '@nodekeep/plugin-sdk'
-import { callWithSignal, type GuardedRegistry } from '../faults/guarded-registry.ts'
 import type { NodeClock } from '../health/node-clock.ts'
+import type { RegistryEntries } from '../services/registry.ts'
 import { type IdleDays, unusedSince } from '../sessions/session-life.ts'
 import type { SessionTable } from '../sessions/session-table.ts'
 import { removeSetAside } from '../state/damaged-database.ts'
@@ -15,7 +15,7 @@ const eraseLimitMs = 60 * 60 * 1000
 interface ErasureServices {
   readonly database: StateDatabase
   /** All parts that keep data of users. */
-  readonly holders: Iterable<readonly [name: string, holder: UserDataHolder]>
+  readonly holders: RegistryEntries<UserDataHolder>
   readonly clock: Pick<NodeClock, 'past'>
   /** Plugins of the configuration that are not active now. They may keep data of users, and cannot remove it. */
   readonly absentPlugins: () => readonly string[]
@@ -27,7 +27,6 @@ interface HousekeepingServices extends ErasureServices {
   readonly idleDays: IdleDays
   /** Makes the reserve of a full disk again. */
   readonly makeReserve: () => Promise<void>
-  readonly holders: GuardedRegistry<UserDataHolder>
 }
 
 /**
@@ -56,20 +55,9 @@ async function removeEnded(services: HousekeepingServices, signal: AbortSignal):
     // A clock that starts in 1970 must not end the sessions that begin meanwhile.
     const past = notAfterNow(services.clock.past)
     await services.sessions.sweep(past, unusedSince(services.idleDays, past))
-    await eraseDueUsers({ ...services, holders: inContextOfOwner(services.holders) }, signal)
+    await eraseDueUsers(services, signal)
   } catch (error) {
     services.log.error({ err: error }, 'Ended sessions or deleted users could not be removed.')
-  }
-}
-
-/** Wraps each holder so that its plugin owns the faults of its listeners on the signal. */
-function* inContextOfOwner(
-  holders: GuardedRegistry<UserDataHolder>,
-): Generator<readonly [name: string, holder: UserDataHolder]> {
-  for (const [name, holder] of holders) {
-    const erase: UserDataHolder['erase'] = (userUuid, signal) =>
-      callWithSignal(holders.contextOf(name), signal, (own) => holder.erase(userUuid, own))
-    yield [name, { erase }]
   }
 }
 
@@ -99,9 +87,10 @@ export async function eraseDueUsers(
   for (const uuid of due.map((row) => String(row.uuid))) {
     if (signal.aborted) return
     try {
-      for (const [name, holder] of holders) {
+      for (const name of holders.names()) {
         const late = `"${name}" took longer than an hour to remove the data of a user.`
-        await withTimeLimit(holder.erase(uuid, signal), eraseLimitMs, late, signal)
+        const work = holders.call(name, signal, (holder, own) => holder.erase(uuid, own))
+        await withTimeLimit(work, eraseLimitMs, late, signal)
       }
       removeSetAside(dirname(database.path))
       await database.use((sql) =>

@@ -97,43 +97,36 @@ export class UserAdministration {
     return changed
   }
 
-  /** Gives a user another wallet. The uuid stays, and so does all data. */
-  async setWallet(uuid: string, address: string): Promise<UserAccount> {
-    const wallet = walletOf(address)
-    const changed = await this.#change(uuid, (sql) => {
-      if (isTaken(sql, 'wallet', wallet, uuid)) {
-        throw conflict(
-          `The wallet ${wallet} belongs to another user. With --swap, "nodekeep user set-wallet" gives them this user's old wallet.`,
-        )
-      }
-      sql.run('UPDATE users SET wallet = ? WHERE uuid = ?', wallet, uuid)
-    })
-    await this.#services.userSessions.endAll(uuid)
-    return changed
-  }
-
   /**
-   * Gives a user another wallet. If another user has that wallet, they get this user's old one. Both keep their uuid and
-   * all data, so the same swap undoes it.
+   * Gives a user another wallet. The uuid stays, and so does all data.
    *
-   * @param makeOwner makes the user of the wallet the owner, because `auth.owner` names the wallet
+   * @param swap if another user has the wallet, they get this user's old one, and both keep their data, so the same swap undoes it.
+   * `makeOwner` makes the user of the wallet the owner, because `auth.owner` names the wallet. With `null`, it is refused
    */
-  async swapWallet(uuid: string, address: string, makeOwner: boolean): Promise<UserAccount> {
+  async setWallet(
+    uuid: string,
+    address: string,
+    swap: { readonly makeOwner: boolean } | null = null,
+  ): Promise<UserAccount> {
     const wallet = walletOf(address)
     const { database, userSessions } = this.#services
     const { changed, ended } = await database.transaction((sql) => {
-      const setWallet = (of: string, value: string) =>
+      const give = (of: string, value: string) =>
         sql.run('UPDATE users SET wallet = ? WHERE uuid = ?', value, of)
       const user = existing(sql, uuid)
       const holder = findUser(sql, 'wallet', wallet)
-      if (holder === null || holder.uuid === uuid) setWallet(uuid, wallet)
-      else {
+      if (holder === null || holder.uuid === uuid) give(uuid, wallet)
+      else if (swap === null) {
+        throw conflict(
+          `The wallet ${wallet} belongs to another user. With --swap, "nodekeep user set-wallet" gives them this user's old wallet.`,
+        )
+      } else {
         // No two users may have one wallet, not even between two statements.
-        setWallet(holder.uuid, `exchanged by ${uuid}`)
-        setWallet(uuid, wallet)
-        setWallet(holder.uuid, user.wallet)
+        give(holder.uuid, `exchanged by ${uuid}`)
+        give(uuid, wallet)
+        give(holder.uuid, user.wallet)
       }
-      if (makeOwner) appointOwner(sql, wallet)
+      if (swap?.makeOwner === true) appointOwner(sql, wallet)
       return { changed: existing(sql, uuid), ended: new Set([uuid, holder?.uuid ?? uuid]) }
     })
     for (const user of ended) await userSessions.endAll(user)
@@ -153,7 +146,8 @@ export class UserAdministration {
 }
 
 function rename(sql: Sql, uuid: string, username: string): void {
-  if (isTaken(sql, 'username', username, uuid)) throw conflict(`The username "${username}" is taken.`)
+  const holder = findUser(sql, 'username', username)
+  if (holder !== null && holder.uuid !== uuid) throw conflict(`The username "${username}" is taken.`)
   sql.run('UPDATE users SET username = ? WHERE uuid = ?', username, uuid)
 }
 
@@ -176,11 +170,6 @@ function existing(sql: Sql, uuid: string): UserAccount {
   const user = findUser(sql, 'uuid', uuid)
   if (user === null) throw new NodekeepError('NOT_FOUND', 'There is no user with that uuid.')
   return user
-}
-
-function isTaken(sql: Sql, field: 'username' | 'wallet', value: string, uuid: string): boolean {
-  const holder = findUser(sql, field, value)
-  return holder !== null && holder.uuid !== uuid
 }
 
 function checkUsername(username: string): void {

@@ -124,7 +124,8 @@ test('the state in a backup is whole, without sessions, tokens, leases and entri
   })
 
   const raw = join(folder, 'raw.sqlite')
-  const unclean = new DatabaseSnapshots(node.dataFolder).prepare().pin()
+  const unclean = new DatabaseSnapshots(node.dataFolder).prepare()
+  unclean.pin()
   await unclean.copyTo('state.sqlite', raw)
   await unclean.release()
   const holds = (file: string) => {

@@ -2,13 +2,13 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type Test, test } from 'tap'
-import { KernelRestores } from '../../src/backup/restores.ts'
+import { restoresOf } from '../../src/backup/restores.ts'
 import { databaseSchema } from '../../src/state/database-schema.ts'
 import { applySchema } from '../../src/state/schema.ts'
 
 const plugins = [{ id: 'notes', version: '1.0.0' }]
 const restores = (data: string) =>
-  new KernelRestores(data, { version: '1.2.3', folders: async () => [], plugins: async () => plugins })
+  restoresOf(data, { version: '1.2.3', folders: async () => [], plugins: async () => plugins })
 
 /** The database of a backup, as a version of the node has made it. */
 function stateOf(folder: string, steps = databaseSchema, more: readonly string[] = []): string {

@@ -15,13 +15,13 @@ import { test } from 'tap'
 import {
   applyPlannedRestore,
   isRestorePlanned,
-  KernelRestores,
   readLastRestore,
+  restoresOf as restoresOfNode,
 } from '../../src/backup/restores.ts'
 import { createTestNode } from '../../src/testing/create-test-node.ts'
 
 const restoresOf = (data: string) =>
-  new KernelRestores(data, { version: '1.0.0', folders: async () => [], plugins: async () => [] })
+  restoresOfNode(data, { version: '1.0.0', folders: async () => [], plugins: async () => [] })
 
 const takenAt = new Date('2026-11-01T03:00:00Z')
 

@@ -131,7 +131,7 @@ test('the commands of a plugin stand below its id, in the help as well', async (
   t.match(help, { code: 0, stdout: /notes .*Keeps notes\./, stderr: '' })
   t.match(own.stdout, /list .*list the notes[\s\S]*repair/)
   t.match(topic.stdout, /show \[options\] <note> \[more\.\.\.\][\s\S]*--loud <word>/)
-  t.match((await folder.run('completion', 'bash')).stdout, /notes/)
+  t.match((await folder.run('completion', 'bash', '--', 'no')).stdout, /notes/)
 })
 
 test('a command gets its section, folders, arguments and options', async (t) => {

@@ -46,15 +46,15 @@ test('a plugin with a taken route is refused with the name of the other plugin',
   for (const [first, second] of colliding) {
     const table = new RouteTable()
     table.mount(mountOf('one', first))
-    const { version } = table
+    const { mounts } = table
     const message = `The route GET ${second} belongs to "one" already. Disable one of the two plugins.`
     t.throws(
       () => table.mount(mountOf('two', '/own', second)),
       { code: 'CONFLICT', message },
       `${first} ${second}`,
     )
-    t.equal(table.version, version, 'the table is unchanged')
-    t.same(table.routesOf('two'), [])
+    t.equal(table.mounts, mounts, 'the table is unchanged')
+    t.notOk(table.mounts.has('two'))
     t.not(table.find('GET', '/own')?.mount.owner, 'two')
   }
 })

@@ -1,6 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { test } from 'tap'
-import { guardRegistry } from '../../src/faults/guarded-registry.ts'
 import { createRegistryReader, Registries } from '../../src/services/registry.ts'
 
 const owner = new AsyncLocalStorage<string>()
@@ -35,7 +34,7 @@ test('a plugin cannot remove the entry of another plugin', async (t) => {
 })
 
 test('a reader is a live view in the order of addition', async (t) => {
-  const entries = new Registries().entries('tools@1')
+  const entries = new Registries().entries<number>('tools@1')
   const disposers: (() => void)[] = []
   const reader = createRegistryReader<number>(entries, (dispose) => disposers.push(dispose))
   t.same([...reader], [])
@@ -72,21 +71,66 @@ test('a listener runs in the context in which it was added', async (t) => {
   t.same(contexts, ['reader'])
 })
 
-test('an entry runs in the context of the plugin that added it, with its own this', async (t) => {
-  class Tool {
-    #uses = 0
-    name = 'hammer'
-    use() {
-      this.#uses += 1
-      return `${owner.getStore()} ${this.#uses}`
-    }
+class Tool {
+  #uses = 0
+  use() {
+    this.#uses += 1
+    return `${owner.getStore()} ${this.#uses}`
   }
-  const entries = new Registries().entries('tools@1')
+}
+
+/** A registry with an entry of the plugin "smith". */
+function withHammer() {
+  const entries = new Registries().entries<Tool>('tools@1')
   owner.run('smith', () => entries.add('hammer', new Tool(), 'smith', AsyncLocalStorage.snapshot()))
-  const reader = guardRegistry<Tool>(entries)
-  t.equal(reader.get('saw'), undefined)
-  t.equal(reader.get('hammer')?.name, 'hammer')
-  t.equal(reader.get('hammer')?.use(), 'smith 1')
-  for (const [name, tool] of reader) t.equal(`${name}: ${tool.use()}`, 'hammer: smith 2')
-  t.same(reader.names(), ['hammer'])
+  return entries
+}
+
+const { signal: never } = new AbortController()
+
+test('a call of an entry runs in the context of the plugin that added it, with its own this', async (t) => {
+  const entries = withHammer()
+  t.equal(await entries.call('hammer', never, (tool) => tool.use()), 'smith 1')
+  t.equal(await entries.call('hammer', never, async (tool) => tool.use()), 'smith 2')
+  await t.rejects(
+    entries.call('saw', never, (tool) => tool.use()),
+    { message: 'The registry "tools@1" has no "saw" any more.' },
+  )
+})
+
+test('a signal aborts its call in the context of the plugin, even after the entry is removed', async (t) => {
+  const entries = withHammer()
+  const abort = new AbortController()
+  const aborted = Promise.withResolvers<unknown>()
+  const call = entries.call('hammer', abort.signal, (_tool, signal) => {
+    signal.addEventListener('abort', () => aborted.resolve([owner.getStore(), signal.reason]))
+    return new Promise<void>((_resolve, reject) =>
+      signal.addEventListener('abort', () => reject(signal.reason)),
+    )
+  })
+  entries.remove('hammer', 'smith')
+  abort.abort('enough')
+  await t.rejects(call)
+  t.same(await aborted.promise, ['smith', 'enough'])
+})
+
+test('a signal does not abort a completed call', async (t) => {
+  for (const work of [async () => 'done', () => 'done', () => Promise.reject('failed')]) {
+    const abort = new AbortController()
+    let given: AbortSignal | undefined
+    const result = withHammer().call('hammer', abort.signal, (_tool, signal) => {
+      given = signal
+      return work()
+    })
+    t.match(await result.catch((reason) => reason), /done|failed/)
+    abort.abort()
+    t.equal(given?.aborted, false)
+  }
+})
+
+test('an aborted signal prevents the call', async (t) => {
+  const call = () => t.fail('it is called')
+  await t.rejects(withHammer().call('hammer', AbortSignal.abort(new Error('enough')), call), {
+    message: 'enough',
+  })
 })

@@ -1,5 +1,8 @@
 import { test } from 'tap'
-import { ClaimCode } from '../../src/sign-in/ownership.ts'
+import { Ownership } from '../../src/sign-in/ownership.ts'
+import { openStateDatabase } from '../../src/state/database.ts'
+import { databaseSchema } from '../../src/state/database-schema.ts'
+import { UserAccounts } from '../../src/users/user-accounts.ts'
 import { expectError } from '../fixtures/expect-error.ts'
 import { createDataFolder, startLoginNode, wallet } from '../fixtures/login-node.ts'
 
@@ -127,14 +130,16 @@ test('the node limits each client behind a trusted proxy separately', async (t) 
 })
 
 test('a code matches only itself, and nothing after its use', async (t) => {
-  const code = new ClaimCode()
-  const other = new ClaimCode()
-  t.not(code.text, other.text)
-  t.ok(code.matches(code.text ?? ''))
-  t.notOk(code.matches(other.text ?? ''))
-  const { text } = code
-  code.invalidate()
-  t.equal(code.text, null)
-  t.notOk(code.matches(text ?? ''))
-  t.notOk(code.matches(''))
+  const database = await openStateDatabase(await createDataFolder(t), databaseSchema)
+  t.teardown(() => database.close())
+  const establish = () => Ownership.establish(database, new UserAccounts(database), undefined)
+  const [node, restarted] = [await establish(), await establish()]
+  const [code, other] = [node.claimCode ?? '', restarted.claimCode ?? '']
+  t.not(code, other)
+  t.ok(node.mayClaim(code))
+  t.notOk(node.mayClaim(other))
+  node.claimed()
+  t.equal(node.claimCode, null)
+  t.notOk(node.mayClaim(code))
+  t.notOk(node.mayClaim(''))
 })

@@ -35,7 +35,11 @@ function counter(onSetup: (thread: Worker, state: StateStore) => void) {
   })
 }
 
-const take = (folder: string): DatabaseSnapshot => new DatabaseSnapshots(folder).prepare().pin()
+function take(snapshots: DatabaseSnapshots): DatabaseSnapshot {
+  const snapshot = snapshots.prepare()
+  snapshot.pin()
+  return snapshot
+}
 
 function read(file: string, statement: string): unknown {
   const connection = new DatabaseSync(file, { readOnly: true })
@@ -68,9 +72,9 @@ test('copies show the moment of the snapshot, while plugins write', async (t) =>
   while (stored < 100 || (await countOf(thread)) < 500) await setImmediate()
 
   const before = await countOf(thread)
-  const prepared = databases.prepare()
+  const snapshot = databases.prepare()
   const storedAtMoment = stored
-  const snapshot = prepared.pin()
+  snapshot.pin()
   const after = await countOf(thread)
   while (stored < storedAtMoment + 20 || (await countOf(thread)) < after + 200) {
     await setImmediate()
@@ -120,7 +124,7 @@ function dataFolder(t: Test) {
 
 test('the copy is exactly the state of the moment', async (t) => {
   const { folder, database, write, copy } = dataFolder(t)
-  const snapshot = take(folder)
+  const snapshot = take(new DatabaseSnapshots(folder))
   const content = (file: string) =>
     read(file, "SELECT group_concat(n, ',') FROM (SELECT n FROM t ORDER BY n)")
   const before = content(join(folder, 'state.sqlite'))
@@ -137,7 +141,7 @@ test('the copy is exactly the state of the moment', async (t) => {
 
 test('a copy of a snapshot that is released leaves no file', async (t) => {
   const { folder, copy } = dataFolder(t)
-  const snapshot = take(folder)
+  const snapshot = take(new DatabaseSnapshots(folder))
   const isReleased = { code: 'SERVICE_UNAVAILABLE', message: /is released/ }
   const copying = t.rejects(snapshot.copyTo('state.sqlite', copy), isReleased)
   await snapshot.release()
@@ -158,13 +162,13 @@ test('a snapshot is given up when too much is written meanwhile', async (t) => {
   // A held snapshot keeps no process alive.
   const alive = setInterval(() => {}, 1000)
   t.teardown(() => clearInterval(alive))
-  const held = snapshots.prepare().pin()
+  const held = take(snapshots)
   const givenUp = once(held.signal, 'abort')
   write(100, 130)
   await givenUp
   t.match(held.signal.reason, reason, 'without a copy')
 
-  const copied = snapshots.prepare().pin()
+  const copied = take(snapshots)
   const copying = copied.copyTo('state.sqlite', copy)
   write(200, 230)
   await t.rejects(copying, reason, 'during a copy')
@@ -173,7 +177,7 @@ test('a snapshot is given up when too much is written meanwhile', async (t) => {
   await copied.release()
   const { busy } = database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() ?? {}
   t.equal(busy, 0, 'nothing keeps the log from being emptied')
-  const again = snapshots.prepare().pin()
+  const again = take(snapshots)
   await again.copyTo('state.sqlite', copy)
   await again.release()
 })
@@ -207,7 +211,7 @@ test('the database of a plugin that is not loaded is copied, with what a crash l
     process.kill(process.pid, 'SIGKILL')`
   t.throws(() => execFileSync(process.execPath, ['-e', script]))
   t.ok(statSync(`${file}-wal`).size > 0)
-  const snapshot = take(folder)
+  const snapshot = take(new DatabaseSnapshots(folder))
   await snapshot.copyTo('plugins/absent/notes.sqlite', copy)
   await snapshot.release()
   t.equal(read(copy, 'SELECT text FROM notes'), 'kept')
@@ -230,7 +234,7 @@ test('a database that cannot be read is named', async (t) => {
   t.throws(() => snapshots.prepare(), failure)
   owner.exec('ROLLBACK')
   owner.close()
-  await snapshots.prepare().pin().release()
+  await take(snapshots).release()
 })
 
 test('a full disk fails the copy only, and leaves nothing', async (t) => {

@@ -5,6 +5,7 @@ import { setClock } from '@nodekeep/kernel/testing'
 import { definePlugin, UserData, type UserDataHolder } from '@nodekeep/plugin-sdk'
 import { type Test, test } from 'tap'
 import { createLogger } from '../../src/log/logger.ts'
+import { RegistryEntries } from '../../src/services/registry.ts'
 import { openStateDatabase } from '../../src/state/database.ts'
 import { databaseSchema } from '../../src/state/database-schema.ts'
 import { eraseDueUsers } from '../../src/users/housekeeping.ts'
@@ -26,6 +27,12 @@ function createHolder(holders: Record<string, UserDataHolder['erase']>) {
       for (const [name, erase] of Object.entries(holders)) userData.add(name, { erase })
     },
   })
+}
+
+function holdersOf(erasures: Record<string, UserDataHolder['erase']>): RegistryEntries<UserDataHolder> {
+  const holders = new RegistryEntries<UserDataHolder>('user-data@1')
+  for (const [name, erase] of Object.entries(erasures)) holders.add(name, { erase }, 'keeper')
+  return holders
 }
 
 /** Creates a data folder with a deleted user whose grace period is over. */
@@ -90,19 +97,14 @@ test('a user stays until every holder succeeds, and a restarted node tries again
   const log = createLogger({ level: 'silent' })
   const calls: string[] = []
   let failing = true
-  const holders: [string, UserDataHolder][] = [
-    ['files', { erase: async () => void calls.push('files') }],
-    [
-      'notes',
-      {
-        async erase() {
-          calls.push('notes')
-          if (failing) throw new Error('the disk is busy')
-        },
-      },
-    ],
-    ['last', { erase: async () => void calls.push('last') }],
-  ]
+  const holders = holdersOf({
+    files: async () => void calls.push('files'),
+    async notes() {
+      calls.push('notes')
+      if (failing) throw new Error('the disk is busy')
+    },
+    last: async () => void calls.push('last'),
+  })
   const database = await openStateDatabase(folder, databaseSchema)
   const { signal } = new AbortController()
   await eraseDueUsers({ database, holders, clock, absentPlugins, log }, signal)
@@ -149,7 +151,7 @@ test('a holder that fails for one user does not keep the node from removing the 
   }
   const log = createLogger({ level: 'silent' })
   await eraseDueUsers(
-    { database, holders: [['files', { erase }]], clock: { past: new Date() }, absentPlugins, log },
+    { database, holders: holdersOf({ files: erase }), clock: { past: new Date() }, absentPlugins, log },
     new AbortController().signal,
   )
   t.equal(await accounts.get(uuid), null)

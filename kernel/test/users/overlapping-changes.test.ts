@@ -1,9 +1,11 @@
-import { NodekeepError } from '@nodekeep/plugin-sdk'
+import { type LoginProvider, NodekeepError } from '@nodekeep/plugin-sdk'
 import { type Test, test } from 'tap'
 import { Admission } from '../../src/access/admission.ts'
 import { Authenticator } from '../../src/access/authenticator.ts'
+import { loadConfiguration } from '../../src/configuration/configuration.ts'
 import { createLogger } from '../../src/log/logger.ts'
 import { KernelEventBus } from '../../src/services/event-bus.ts'
+import { RegistryEntries } from '../../src/services/registry.ts'
 import { SessionTable } from '../../src/sessions/session-table.ts'
 import { UserSessions } from '../../src/sessions/user-sessions.ts'
 import { Ownership } from '../../src/sign-in/ownership.ts'
@@ -18,7 +20,10 @@ const ada = wallet(1)
 
 /** Creates the parts of a sign-in on a real database. `meanwhile` runs while the wallet is verified. */
 async function createParts(t: Test, meanwhile: (administration: UserAdministration) => Promise<unknown>) {
-  const database = await openStateDatabase(await createDataFolder(t), databaseSchema)
+  const data = await createDataFolder(t)
+  const sources = { file: null, environment: {}, flags: { data }, workingDirectory: data }
+  const { kernel: settings } = await loadConfiguration(sources)
+  const database = await openStateDatabase(data, databaseSchema)
   t.teardown(() => database.close())
   const accounts = new UserAccounts(database)
   const sessions = new SessionTable(database)
@@ -38,20 +43,16 @@ async function createParts(t: Test, meanwhile: (administration: UserAdministrati
     await meanwhile(administration)
     return verifyAddress(...proof)
   }
-  const { ownership } = await Ownership.establish(database, accounts, owner)
+  const providers = new RegistryEntries<LoginProvider>('login-providers@1')
+  providers.add('test', { verify }, 'test')
+  const ownership = await Ownership.establish(database, accounts, owner)
   const signIn = new SignIn({
-    providers: {
-      get: () => ({ verify }),
-      names: () => ['test'],
-      contextOf: () => (work) => work(),
-    },
+    providers,
     database,
     ownership,
     admission,
     userSessions,
-    isRestorePlanned: () => false,
-    timeoutMs: 1000,
-    expiryDays: 1,
+    settings,
   })
   const request = {
     provider: 'test',

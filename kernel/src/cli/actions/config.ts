@@ -83,9 +83,6 @@ function printInvalid(
 
 /** `nodekeep config schema` */
 export async function schema(options: ConfigurationOptions, process: CommandProcess): Promise<void> {
-  const { records } = await inspect(options, process)
-  const sections = records.all
-    .filter(({ plugin }) => plugin !== null)
-    .map((record) => [record.claim.section, record.plugin?.config ?? null] as const)
-  process.stdout.write(`${JSON.stringify(editorSchema(new Map(sections)), null, 2)}\n`)
+  const { schemas } = await inspect(options, process)
+  process.stdout.write(`${JSON.stringify(editorSchema(schemas), null, 2)}\n`)
 }

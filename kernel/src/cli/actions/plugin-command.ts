@@ -85,10 +85,7 @@ async function runInContext(call: PluginCommandCall, process: CommandProcess): P
       isExclusive = true
     },
     restores: {
-      state: () => restores.state(),
-      folders: () => restores.folders(),
-      plugins: () => restores.plugins(),
-      migrateState: (state) => restores.migrateState(state),
+      ...restores,
       plan: async (plan) => exclusively(() => restores.plan(plan)),
       cancel: async () => exclusively(() => restores.cancel()),
     },

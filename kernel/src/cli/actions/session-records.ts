@@ -3,9 +3,9 @@ import type { SessionRecord } from '../../sessions/session-table.ts'
 import { viewApiToken, viewSession } from '../../sessions/session-view.ts'
 import { kindName } from '../../sessions/user-sessions.ts'
 import type { CommandProcess } from '../common/command-process.ts'
+import type { ListOptions, UserOptions } from '../common/configuration-options.ts'
 import { withIdentity } from '../common/identity-access.ts'
 import { printJson, printTable } from '../common/print-lines.ts'
-import type { ListOptions, UserOptions } from '../common/user-option.ts'
 
 /** `nodekeep session list` and `nodekeep token list` */
 export async function listRecords(

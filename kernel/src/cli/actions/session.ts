@@ -2,9 +2,9 @@ import { conflict } from '@nodekeep/plugin-sdk'
 import type { UserAccount } from '../../users/user-accounts.ts'
 import { walletOf } from '../../users/user-administration.ts'
 import type { CommandProcess } from '../common/command-process.ts'
+import type { ListOptions } from '../common/configuration-options.ts'
 import { type IdentityAccess, withIdentity } from '../common/identity-access.ts'
 import { printJson } from '../common/print-lines.ts'
-import type { ListOptions } from '../common/user-option.ts'
 import { viewOfSession } from './session-records.ts'
 
 /** The options of `nodekeep session create`. */

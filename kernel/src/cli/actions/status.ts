@@ -67,20 +67,8 @@ async function healthOf(url: URL) {
   }
 }
 
-/** The part of the status that only the owner may know. */
-interface OwnerReport {
-  /** The states of the plugins, by id. */
-  readonly plugins: Readonly<Record<string, string>>
-  /** Sentences of the health checks: what is wrong, and what to do. */
-  readonly attention: readonly string[]
-}
-
-/** Returns `null` if the node does not answer. */
-async function reportOf(
-  dataFolder: string,
-  options: ConfigurationOptions,
-  process: CommandProcess,
-): Promise<OwnerReport | null> {
+/** Returns the part of the status that only the owner may know; `null` if the node does not answer. */
+async function reportOf(dataFolder: string, options: ConfigurationOptions, process: CommandProcess) {
   await using node = await connectToNode(dataFolder, options, process, 'nodekeep status')
   try {
     const ask = async (path: string) =>

@@ -2,10 +2,9 @@ import { issueApiToken } from '../../sessions/issue-session.ts'
 import { refuseUnknownScopes } from '../../sessions/known-scopes.ts'
 import { viewApiToken } from '../../sessions/session-view.ts'
 import type { CommandProcess } from '../common/command-process.ts'
-import type { PrintOptions } from '../common/configuration-options.ts'
+import type { ListOptions, PrintOptions } from '../common/configuration-options.ts'
 import { withIdentity } from '../common/identity-access.ts'
 import { printJson, printTable } from '../common/print-lines.ts'
-import type { ListOptions } from '../common/user-option.ts'
 
 /** The options of `nodekeep token create`. */
 export interface CreateTokenOptions extends ListOptions {

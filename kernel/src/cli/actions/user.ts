@@ -84,12 +84,9 @@ export async function setWallet(
     const { administration, accounts } = identity
     const user = await identity.find(name)
     refuseAgainstConfiguration(identity, user, address)
-    if (options.swap !== true) {
-      print(await administration.setWallet(user.uuid, address), options, process)
-      return
-    }
-    const isOwners = parseWallet(identity.configuredOwner ?? '') === parseWallet(address)
-    const changed = await administration.swapWallet(user.uuid, address, isOwners)
+    const makeOwner = parseWallet(identity.configuredOwner ?? '') === parseWallet(address)
+    const swap = options.swap === true ? { makeOwner } : null
+    const changed = await administration.setWallet(user.uuid, address, swap)
     print(changed, options, process)
     const other = changed.wallet === user.wallet ? null : await accounts.findByWallet(user.wallet)
     if (other === null || options.json === true) return

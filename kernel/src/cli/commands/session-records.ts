@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import type { SessionRecord } from '../../sessions/session-table.ts'
 import type { CommandProcess } from '../common/command-process.ts'
-import { type ListOptions, type UserOptions, withUserOption } from '../common/user-option.ts'
+import { type ListOptions, type UserOptions, withUserOption } from '../common/configuration-options.ts'
 
 const actions = () => import('../actions/session-records.ts')
 

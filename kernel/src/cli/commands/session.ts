@@ -1,8 +1,7 @@
 import { Command, Option } from 'commander'
 import type { CreateSessionOptions } from '../actions/session.ts'
 import type { CommandProcess } from '../common/command-process.ts'
-import { parseDays } from '../common/configuration-options.ts'
-import { withUserOption } from '../common/user-option.ts'
+import { parseDays, withUserOption } from '../common/configuration-options.ts'
 import { withRecordCommands } from './session-records.ts'
 
 /** `nodekeep session create|list|revoke` */

@@ -2,8 +2,12 @@ import { Command, InvalidArgumentError } from 'commander'
 import { isTokenName, tokenNameRule } from '../../sessions/issue-session.ts'
 import type { CreateTokenOptions } from '../actions/token.ts'
 import type { CommandProcess } from '../common/command-process.ts'
-import { type PrintOptions, parseDays, withConfigurationOptions } from '../common/configuration-options.ts'
-import { withUserOption } from '../common/user-option.ts'
+import {
+  type PrintOptions,
+  parseDays,
+  withConfigurationOptions,
+  withUserOption,
+} from '../common/configuration-options.ts'
 import { withRecordCommands } from './session-records.ts'
 
 const actions = () => import('../actions/token.ts')

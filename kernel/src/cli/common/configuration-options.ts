@@ -16,6 +16,14 @@ export interface PrintOptions extends ConfigurationOptions {
   readonly json?: boolean
 }
 
+/** The options of every command for one user, who is the owner by default. */
+export interface UserOptions extends ConfigurationOptions {
+  readonly user?: string
+}
+
+/** The options of a command that prints something of one user. */
+export interface ListOptions extends UserOptions, PrintOptions {}
+
 /** Returns the options as arguments for another command. */
 export function argumentsOf(options: ConfigurationOptions): string[] {
   const { config, data, host, port, logLevel, verbose } = options
@@ -43,6 +51,14 @@ export function withConfigurationOptions(command: Command): Command {
     )
     .addOption(new Option('-d, --data <folder>', 'folder for all data of the node').env('NODEKEEP_DATA'))
     .option('--verbose', 'show stack traces of errors')
+}
+
+/** Adds `--user`, and the options of the configuration. */
+export function withUserOption(command: Command): Command {
+  return withConfigurationOptions(command).option(
+    '-u, --user <user>',
+    'username, uuid or wallet (default: the owner)',
+  )
 }
 
 /** Adds `--port`, `--host` and `--log-level`. */

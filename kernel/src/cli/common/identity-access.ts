@@ -74,8 +74,8 @@ function accessTo(
   const userSessions = new UserSessions({ sessions, idleDays, authenticator, events })
   /** Returns the owner, after `auth.owner` was applied; `null` when the node is unclaimed. */
   const owner = async () => {
-    const { ownership, change } = await Ownership.establish(database, accounts, configuredOwner)
-    if (change !== null) process.stderr.write(`${change}\n`)
+    const ownership = await Ownership.establish(database, accounts, configuredOwner)
+    if (ownership.change !== null) process.stderr.write(`${ownership.change}\n`)
     await ownership.ensureConfiguredOwner()
     return accounts.owner()
   }
@@ -114,19 +114,17 @@ function accessTo(
       )
     },
     /** @throws NodekeepError CONFLICT when the node would refuse a token of the user */
-    refuseLockedOut: (user: UserAccount) => refuseLockedOut(user, admission),
+    refuseLockedOut(user: UserAccount): void {
+      if (user.disabledAt !== null) {
+        const remedy = `"nodekeep user enable ${user.username}" admits the user again.`
+        throw conflict(`The user ${user.username} is disabled. ${remedy}`)
+      }
+      if (admission.admits(user)) return
+      throw conflict(
+        `The wallet ${user.wallet} may not sign in: "auth.admission" of the configuration does not admit it. "nodekeep user add ${user.wallet}" does.`,
+      )
+    },
   }
-}
-
-function refuseLockedOut(user: UserAccount, admission: Admission): void {
-  if (user.disabledAt !== null) {
-    const remedy = `"nodekeep user enable ${user.username}" admits the user again.`
-    throw conflict(`The user ${user.username} is disabled. ${remedy}`)
-  }
-  if (admission.admits(user)) return
-  throw conflict(
-    `The wallet ${user.wallet} may not sign in: "auth.admission" of the configuration does not admit it. "nodekeep user add ${user.wallet}" does.`,
-  )
 }
 
 async function findUser(accounts: UserAccounts, name: string): Promise<UserAccount | null> {

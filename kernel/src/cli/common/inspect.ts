@@ -19,8 +19,8 @@ interface Inspection {
   readonly configuration: Configuration
   readonly records: PluginRecords
   readonly wiring: ServiceWiring
-  /** The configuration section of each loaded plugin. */
-  readonly schemas: ReadonlyMap<string, TObject>
+  /** The schema of the configuration section of each loaded plugin; `null` for a plugin without configuration. */
+  readonly schemas: ReadonlyMap<string, TObject | null>
   /** Ids of the plugins that were switched off at run time. */
   readonly switchedOff: ReadonlySet<string>
 }
@@ -44,10 +44,8 @@ export async function inspect(options: ConfigurationOptions, process: CommandPro
   records.loaded(
     await loadPlugins({ configuration, inlinePlugins: {}, switchedOff, onFault: faultReporter(process) }),
   )
-  const schemas = new Map<string, TObject>()
-  for (const record of records.all) {
-    if (record.plugin?.config != null) schemas.set(record.claim.section, record.plugin.config)
-  }
+  const schemas = new Map<string, TObject | null>()
+  for (const { claim, plugin } of records.all) if (plugin !== null) schemas.set(claim.section, plugin.config)
   const wiring = new ServiceWiring(records, kernelServices, configuration.kernel.services)
   findBlocked(wiring, records)
   return { configuration, records, wiring, schemas, switchedOff }

@@ -24,12 +24,9 @@ export function readConfiguration(
         : resolve(workingDirectory, options.config),
     environment: process.env,
     flags: {
-      ...(options.data === undefined ? {} : { data: options.data }),
-      server: {
-        ...(options.port === undefined ? {} : { port: options.port }),
-        ...(options.host === undefined ? {} : { host: options.host }),
-      },
-      ...(options.logLevel === undefined ? {} : { log: { level: options.logLevel } }),
+      data: options.data,
+      server: { port: options.port, host: options.host },
+      log: { level: options.logLevel },
     },
     workingDirectory,
     onFile,

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { type AuthenticatedUser, type EventBus, SessionsEnded } from '@nodekeep/plugin-sdk'
 import { endWebSocket, isUpgrade } from '../http/web-sockets.ts'
-import type { UserCache } from './user-sessions.ts'
+import type { Authenticator } from './authenticator.ts'
 
 /** Users whose sessions are looked up before other work gets its turn on the event loop. */
 const batchSize = 20
@@ -23,17 +23,7 @@ interface OpenRequest {
 }
 
 interface SessionWatchServices {
-  readonly authenticator: UserCache & {
-    /**
-     * Returns which sessions of a user have not ended and when they do, in milliseconds since 1970. It writes the time of last use
-     * of those not used for `touchMs`.
-     */
-    liveAmong(
-      userUuid: string,
-      ids: ReadonlySet<string>,
-      touchMs: number,
-    ): Promise<ReadonlyMap<string, number>>
-  }
+  readonly authenticator: Pick<Authenticator, 'forget' | 'liveAmong'>
   /** Returns a number that changes whenever another process has changed the sessions or the users. */
   readonly storeVersion: () => Promise<number>
   readonly events: EventBus
