@@ -13,7 +13,7 @@ import { functionMutants } from './fixtures/wasm-function-mutants.ts'
 import type { WasmMutant } from './fixtures/wasm-mutants.ts'
 import { programMutants } from './fixtures/wasm-program-mutants.ts'
 
-// Each run of a program starts a process.
+// Each run of a program starts a thread.
 t.setTimeout(180_000)
 
 wasmConformance(test, harnessOf())

@@ -120,7 +120,7 @@ test('a larger bound of files counts from the next start on', async (t) => {
   await untilComplete(ada)
   t.strictSame((await statusOf(ada)).failed, { 'too-large': 1 })
   await restart()
-  while ((await found(ada, 'albatross')).length < 2);
+  await until(async () => (await found(ada, 'albatross')).length >= 2)
   t.strictSame((await statusOf(ada)).failed, {})
 })
 
@@ -133,7 +133,7 @@ test('a file that another program has changed waits until the node has noticed i
     await writeFile(join(dataFolder, 'files', user.uuid, 'a.txt'), 'albatross among others')
   }
   await restart({ meanwhile })
-  while ((await statusOf(ada)).failed.unreadable !== 1);
+  await until(async () => (await statusOf(ada)).failed.unreadable === 1)
   t.strictSame(await found(ada, 'albatross'), [])
   await put(ada, '/a.txt', 'an albatross')
   await untilComplete(ada)
@@ -158,6 +158,6 @@ test('the index of a user who is gone is removed', async (t) => {
   await untilComplete(ada)
   const left = '00000000-0000-4000-8000-000000000000.sqlite'
   await restart({ meanwhile: () => writeFile(join(folderOf(dataFolder), left), '') })
-  while ((await readdir(folderOf(dataFolder))).includes(left)) await new Promise(setImmediate)
+  await until(async () => !(await readdir(folderOf(dataFolder))).includes(left))
   t.strictSame(await found(ada, 'albatross'), ['/a.txt'])
 })

@@ -8,11 +8,11 @@ import type { BackendCheck } from './subject.ts'
 
 const mebibyte = 1024 * 1024
 const chunkBytes = mebibyte / 4
-const fileBytes = 112 * mebibyte
+const fileBytes = 80 * mebibyte
 /** Most memory that a backend needs for one file, such as for parts that wait for their server. */
 const mostHeld = 64 * mebibyte
 /** Memory is measured when this much of the file was passed on: nearly all, but not the end, at which a backend may free everything. */
-const measuredAfter = 96 * mebibyte
+const measuredAfter = 72 * mebibyte
 
 /**
  * @param bytesInMemory returns the bytes of content that the server of a backend holds in this process; null for a storage that keeps
