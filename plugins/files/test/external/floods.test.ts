@@ -59,11 +59,11 @@ t.test('floods by other programs are found whole, and nothing twice', async (t) 
     await writeFile(join(folder, path), text)
   }
 
-  await flood('4,000 files of a package manager', async () => {
-    for (let n = 0; n < 4000; n += 1) await store(`modules/${n % 400}/lib/${n}.js`, `${n}`)
+  await flood('10,000 files of a package manager', async () => {
+    for (let n = 0; n < 10_000; n += 1) await store(`modules/${n % 1000}/lib/${n}.js`, `${n}`)
   })
-  await flood('a folder of 2,000 files', async () => {
-    for (let n = 0; n < 2000; n += 1) await store(`photos/${n}`, `${n}`)
+  await flood('a folder of 5,000 files', async () => {
+    for (let n = 0; n < 5000; n += 1) await store(`photos/${n}`, `${n}`)
   })
   await flood('the folder is renamed', () => rename(join(folder, 'photos'), join(folder, 'pictures')))
   const checkOut = async (branch: string, former: string) => {
