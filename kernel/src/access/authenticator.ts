@@ -44,13 +44,7 @@ export class Authenticator implements UserCache {
     this.#admission = admission
     this.#idleDays = options.idleDays
     this.#cacheMs = options.cacheMs ?? 5_000
-    // No `max`: MEMORY.md, "Caches".
-    this.#users = new LRUCache({
-      maxSize: options.capacity ?? 10_000,
-      sizeCalculation: () => 1,
-      ttl: this.#cacheMs,
-      ttlResolution: 0,
-    })
+    this.#users = new LRUCache({ max: options.capacity ?? 10_000, ttl: this.#cacheMs, ttlResolution: 0 })
   }
 
   /** Returns the user if this token was checked a moment ago; `undefined` when it has to be looked up. */

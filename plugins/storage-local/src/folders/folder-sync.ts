@@ -14,8 +14,7 @@ export class FolderSync {
   readonly #running: Record<string, Promise<void>> = Object.create(null)
   readonly #waiting: Record<string, Promise<void>> = Object.create(null)
   /** The folders whose way from the root is durable: identities by path. Another program may replace a folder. */
-  // No `max`: MEMORY.md, "Caches".
-  readonly #durable = new LRUCache<string, string>({ maxSize: 10_000, sizeCalculation: () => 1 })
+  readonly #durable = new LRUCache<string, string>({ max: 10_000 })
   /** The paths that were forgotten since somebody began to go up, for each who does. */
   readonly #forgotten = new Set<string[]>()
 

@@ -33,13 +33,7 @@ const buffer = Buffer.allocUnsafeSlow(maxSmallBytes + 1)
 export class SmallReads {
   readonly #disk: Disk
   readonly #root: Folder
-  // No `max`: MEMORY.md, "Caches".
-  readonly #recent = new LRUCache<string, true>({
-    maxSize: 10_000,
-    sizeCalculation: () => 1,
-    ttl: 10_000,
-    updateAgeOnGet: true,
-  })
+  readonly #recent = new LRUCache<string, true>({ max: 10_000, ttl: 10_000, updateAgeOnGet: true })
 
   constructor(disk: Disk, root: Folder) {
     this.#disk = disk
