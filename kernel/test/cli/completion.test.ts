@@ -116,6 +116,7 @@ async function completes(
     [['config', 'print', '--j'], ['--json']],
     // Bash itself offers files, after its function has offered nothing.
     [['--config', 'node'], shell === 'bash' ? [] : ['nodekeep.json']],
+    ...(shell === 'fish' ? ([[['--config', '~/node'], ['~/nodekeep.json']]] as const) : []),
   ] as const) {
     const { stdout } = await promisify(execFile)(
       shell,

@@ -54,6 +54,17 @@ test('config print shows every value with its origin, and no secret', async (t) 
   t.notMatch(stdout, 'very-secret-key')
 })
 
+test('a section that is no object is refused, though flags may belong to it', async (t) => {
+  for (const key of ['log', 'server']) {
+    const folder = await commandFolder(t, { [key]: 'debug' })
+    const { code, stderr } = await folder.run('config', 'check')
+    t.match(
+      { code, stderr },
+      { code: 1, stderr: `${key} (nodekeep.json:1) must be an object, but is a string` },
+    )
+  }
+})
+
 test('config print and config check also answer in JSON', async (t) => {
   const folder = await commandFolder(t, { ...greeter, server: { port: 4321 } })
   await addPlugin(folder.path)

@@ -36,10 +36,15 @@ function offersFor(program: Command, words: readonly string[]): string[] {
       (required || optional) && [long, short].includes(before.at(-1) ?? ''),
   )
   const choices = valued?.argChoices ?? command.registeredArguments[0]?.argChoices ?? []
-  const flags = options.map(({ long, description }) => `${long}\t${description}`)
-  const commands = commandsOf(command).map((one) => `${one.name()}\t${one.description()}`)
+  const flags = options.map(({ long, description }) => `${long}\t${oneLine(description)}`)
+  const commands = commandsOf(command).map((one) => `${one.name()}\t${oneLine(one.description())}`)
   const offers = valued !== undefined ? choices : current.startsWith('-') ? flags : [...commands, ...choices]
   return [...new Set(offers)].filter((line) => line.startsWith(current))
+}
+
+/** A plugin may describe its commands in several lines. */
+function oneLine(description: string): string {
+  return description.replaceAll(/\s+/g, ' ')
 }
 
 function commandsOf(command: Command): Command[] {
@@ -71,13 +76,9 @@ compdef _nodekeep nodekeep
   fish: `# fish completion for nodekeep. Load it with: nodekeep completion fish | source
 function __nodekeep_offers
   set -l current (commandline -ct)
-  set -l offers (nodekeep completion fish -- (commandline -opc)[2..-1] "$current" 2>/dev/null)
-  if test -n "$offers"
-    printf '%s\\n' $offers
-  else
-    __fish_complete_path "$current"
-  end
+  set -g __nodekeep_offered (nodekeep completion fish -- (commandline -opc)[2..-1] "$current" 2>/dev/null)
+  test -n "$__nodekeep_offered"
 end
-complete -c nodekeep -f -a '(__nodekeep_offers)'
+complete -c nodekeep -n __nodekeep_offers -f -a '(printf "%s\\n" $__nodekeep_offered)'
 `,
 }

@@ -17,6 +17,7 @@ export function readConfiguration(
   onFile: (path: string) => void = () => {},
 ): Promise<Configuration> {
   const workingDirectory = process.cwd()
+  const { data, port, host, logLevel } = options
   return loadConfiguration({
     file:
       options.config === undefined
@@ -24,9 +25,10 @@ export function readConfiguration(
         : resolve(workingDirectory, options.config),
     environment: process.env,
     flags: {
-      data: options.data,
-      server: { port: options.port, host: options.host },
-      log: { level: options.logLevel },
+      data,
+      // A section without any flag would replace a wrong value of the file, which must be told.
+      server: port === undefined && host === undefined ? undefined : { port, host },
+      log: logLevel === undefined ? undefined : { level: logLevel },
     },
     workingDirectory,
     onFile,
