@@ -1,5 +1,5 @@
 export { byteSizePattern } from './byte-size.ts'
 export { isCommands } from './commands.ts'
-export { isPlugin } from './plugin.ts'
+export { isPlugin, isToken } from './plugin.ts'
 export { byteSizeKeyword, checkKeyword, filePathKeyword, secretKeyword } from './schema.ts'
 export { isId, tokenKey } from './service.ts'

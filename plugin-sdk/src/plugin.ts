@@ -142,7 +142,8 @@ function refuseInvalid(
   if (twice) refuse(`"${twice}" is in "requires" and in "optional". Remove one of them.`)
 }
 
-function isToken(value: unknown): value is Requirement {
+/** Whether a value is a service or a registry. */
+export function isToken(value: unknown): value is Requirement {
   if (!isObject(value)) return false
   const { kind, id, major } = value
   return (kind === 'service' || kind === 'registry') && typeof id === 'string' && typeof major === 'number'

@@ -93,6 +93,7 @@ export const failingPlugins: readonly FailingPlugin[] = [
   failed('shape', 'exports-nothing', /is not a plugin\. Export the result of definePlugin as default/),
   failed('shape', 'exports-a-function', /is not a plugin\. Export the result of definePlugin/),
   failed('shape', 'forged-brand', /is not a plugin\. Export the result of definePlugin/),
+  failed('shape', 'forged-token', /is not a plugin\. Export the result of definePlugin/),
   failed('shape', 'other-id', /"other-id" in its manifest and "another-id" in definePlugin/),
   failed('import', 'bad-tokens', /value of "files" in "requires" is not a service or registry\. Use/),
   failed('import', 'provides-registry', /"checks" in "provides" is not a service/),

@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises'
 import { isAbsolute, join, relative } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { messageOf, type Plugin, withTimeLimit } from '@nodekeep/plugin-sdk'
-import { isPlugin } from '@nodekeep/plugin-sdk/host'
+import { isPlugin, isToken } from '@nodekeep/plugin-sdk/host'
 import sdk from '@nodekeep/plugin-sdk/package.json' with { type: 'json' }
 import semver from 'semver'
 import { stackOf } from '../errors/error-text.ts'
@@ -145,5 +145,6 @@ function checkPlugin(exported: unknown, manifest: PluginManifest): Plugin {
 /** Tells whether a plugin has all fields that `definePlugin` sets: the brand alone can be forged. */
 function isComplete({ setup, ...lists }: Plugin): boolean {
   const maps = [lists.requires, lists.optional, lists.contributes, lists.provides]
-  return typeof setup === 'function' && maps.every((map) => typeof map === 'object' && map !== null)
+  const isMap = (map: unknown) => typeof map === 'object' && map !== null && Object.values(map).every(isToken)
+  return typeof setup === 'function' && maps.every(isMap)
 }
