@@ -94,7 +94,7 @@ async function tellGenerations({ info, stateStores, records }: StartServices): P
   const node = `${info.version} ${info.commit}`
   const versions = new Map<string, string>()
   for (const { id, plugin, manifest } of records.all)
-    if (plugin !== null) versions.set(id, `${node} ${manifest?.version}`)
+    if (plugin !== null) versions.set(id, `${node} ${manifest?.version ?? '0.0.0'}`)
   const generations = await readGenerations(stateStores.for('@kernel'), versions)
   for (const record of records.all) record.generation = generations.get(record.id)?.generation ?? ''
 }
