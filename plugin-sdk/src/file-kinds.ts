@@ -10,7 +10,7 @@ const extensions = {
   text: 'txt text md markdown mdx rst adoc org tex log ics vcf eml srt vtt bib',
   code: `html htm xhtml css scss sass less js mjs cjs jsx ts mts cts tsx vue svelte json jsonl json5 yaml yml toml ini cfg conf env properties
     xml xsl xslt py pyi rb php java kt kts scala groovy c h cc cpp cxx hh hpp cs fs go rs swift m mm pl pm lua r jl dart ex exs erl hs clj
-    lisp el ml sql sh bash zsh fish ps1 bat cmd awk diff patch cmake gradle tf proto graphql`,
+    lisp el ml sql sh bash zsh fish ps1 bat cmd awk diff patch cmake gradle tf proto graphql gitignore dockerfile makefile`,
   archive: 'zip tar gz tgz bz2 tbz xz txz zst 7z rar lz lzma lz4 cab iso dmg car jar war apk deb rpm',
   program: 'exe msi app dll so dylib bin wasm o a class pyc',
 } as const
@@ -24,13 +24,13 @@ const kindByExtension = new Map(
   ),
 )
 
-/** Files of source code that have no extension. */
-const codeNames = new Set(['.gitignore', 'dockerfile', 'makefile'])
-
 /** The kind of a file, by its name. */
 export function fileKindOf(name: string): FileKind {
-  if (codeNames.has(name.toLowerCase())) return 'code'
-  return kindByExtension.get(extensionOf(name)) ?? 'other'
+  const extension = extensionOf(name)
+  if (extension !== '') return kindByExtension.get(extension) ?? 'other'
+  // Only of texts it is known that the whole name tells the kind: `Makefile`, `.env`, `log`.
+  const kind = kindByExtension.get(name.replace(/^\./, '').toLowerCase())
+  return kind === 'text' || kind === 'code' ? kind : 'other'
 }
 
 /** The extension of a name in lower case, without its dot; empty if it has none. */

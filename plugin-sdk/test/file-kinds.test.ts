@@ -17,8 +17,10 @@ test('the extension of a name tells its kind, in any case', async (t) => {
   for (const [name, kind] of Object.entries(kinds)) t.equal(fileKindOf(name), kind, name)
 })
 
-test('a name without an extension has a kind only if all know it as source code', async (t) => {
-  for (const name of ['Makefile', 'Dockerfile', '.gitignore']) t.equal(fileKindOf(name), 'code', name)
+test('a name without an extension has a kind only if it is that of a text', async (t) => {
+  for (const name of ['Makefile', 'Dockerfile', '.gitignore', '.env', 'app.dockerfile'])
+    t.equal(fileKindOf(name), 'code', name)
+  t.equal(fileKindOf('LOG'), 'text')
   for (const name of ['key', 'zip', '.zip', 'a.', '', 'a.unknown', 'a.constructor'])
     t.equal(fileKindOf(name), 'other', name)
 })

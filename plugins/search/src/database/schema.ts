@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { preparePrivateFile } from '@nodekeep/plugin-sdk/data-folder'
 
 /** The format of the tables and of the texts in them. A database of another format is made anew. */
-const format = 2
+const format = 3
 
 /**
  * `followed`: `cursor` is that of the index of files. `swept` is the time of the last sweep, in milliseconds since 1970. `lost` counts the
