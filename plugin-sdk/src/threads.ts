@@ -15,7 +15,7 @@ export interface ThreadOptions<Order, Message> extends Pick<WorkerOptions, 'reso
   readonly name: string
   /** The data that the thread is started with: anything that `structuredClone` takes, and shared memory. */
   readonly order: Order
-  /** Ends the thread at once. */
+  /** Ends the thread when its event loop turns, or after two seconds. */
   readonly signal?: AbortSignal | undefined
   /** Takes what the thread sends before its answer. */
   readonly onMessage?: (message: Message) => void
@@ -29,6 +29,25 @@ export interface ThreadOptions<Order, Message> extends Pick<WorkerOptions, 'reso
  */
 export const lastingThread: Pick<WorkerOptions, 'resourceLimits'> = {
   resourceLimits: { maxOldGenerationSizeMb: 1024 },
+}
+
+/** The most milliseconds that a thread has to end when it is told to. */
+const endMs = 2000
+
+/**
+ * Ends a thread between two turns of its event loop, and waits for its end. `Worker.terminate` alone may come while the thread makes a
+ * stream of zlib, and then Node ends the whole process ("close before init"). It comes after two seconds, to a thread whose loop is blocked.
+ *
+ * @param request a message at which the thread calls `process.exit()`
+ */
+export async function endThread(thread: Worker, request: unknown): Promise<void> {
+  // It has ended.
+  if (thread.threadId === -1) return
+  const ended = new Promise((resolve) => thread.once('exit', resolve))
+  thread.postMessage(request)
+  const timer = setTimeout(() => void thread.terminate(), endMs)
+  await ended
+  clearTimeout(timer)
 }
 
 /** Messages of {@link answerInThread}. */
@@ -82,7 +101,7 @@ export async function runInThread<Order, Message, Answer>(
     return await promise
   } finally {
     signal?.removeEventListener('abort', abort)
-    await thread.terminate()
+    await endThread(thread, null)
   }
 }
 
@@ -93,6 +112,9 @@ export async function runInThread<Order, Message, Answer>(
 export async function answerInThread<Order, Message, Answer>(
   run: (order: Order, send: (message: Message) => void) => Answer | Promise<Answer>,
 ): Promise<void> {
+  // The one message that is sent to the thread is that it ends.
+  parentPort?.once('message', () => process.exit())
+  parentPort?.unref()
   const post = (sent: FromThread<Message, Answer>) => parentPort?.postMessage(sent)
   post({ answer: await run(workerData, (message) => post({ message })) })
 }

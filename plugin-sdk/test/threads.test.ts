@@ -43,6 +43,20 @@ test('an abort ends the thread with the reason of the signal', async (t) => {
   await t.rejects(count({ to: 1, end: 'answer' }, undefined, abort.signal), reason)
 })
 
+test('an abort while a thread makes streams of zlib ends the thread, and not the process', async (t) => {
+  for (let round = 0; round < 30; round += 1) {
+    const abort = new AbortController()
+    const soon = () => setTimeout(() => abort.abort(), round / 10)
+    await t.rejects(count({ to: 1, end: 'compress' }, soon, abort.signal), { name: 'AbortError' })
+  }
+})
+
+test('an abort ends a thread whose event loop is blocked', async (t) => {
+  const abort = new AbortController()
+  const wanted = count({ to: 1, end: 'loop' }, () => abort.abort(), abort.signal)
+  await t.rejects(wanted, { name: 'AbortError' })
+})
+
 test('an error of the caller ends the thread', async (t) => {
   const broken = () => {
     throw new Error('broken')

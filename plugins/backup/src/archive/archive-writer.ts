@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { NodekeepError, untilAborted } from '@nodekeep/plugin-sdk'
 import { archiveFailure } from '@nodekeep/plugin-sdk/archive'
-import { moduleBeside } from '@nodekeep/plugin-sdk/threads'
+import { endThread, moduleBeside } from '@nodekeep/plugin-sdk/threads'
 import type { ArchiveSource } from './read-sources.ts'
 import type { FromWriter, Part, ToWriter, WriteSettings } from './write-protocol.ts'
 
@@ -114,7 +114,7 @@ export class ArchiveWriter {
   /** Ends the thread, and everything that waits for the signal. */
   async stop(reason?: unknown): Promise<void> {
     this.#abort.abort(reason)
-    await this.#thread.terminate()
+    await endThread(this.#thread, { kind: 'cancel' } satisfies ToWriter)
   }
 
   /** The last part of the batch. An entry goes on in the next batch without a begin. */

@@ -30,10 +30,11 @@ export interface Part {
   ends: { readonly changed: boolean } | null
 }
 
-/** Messages to the thread. A batch names the memory with its bytes, which the thread gives back with `free`. */
+/** Messages to the thread. A batch names the memory with its bytes, which the thread gives back with `free`. After `cancel`, it ends. */
 export type ToWriter =
   | { readonly kind: 'batch'; readonly parts: readonly Part[]; readonly memory: number }
   | { readonly kind: 'end' }
+  | { readonly kind: 'cancel' }
 
 /** Messages from the thread. */
 export type FromWriter =

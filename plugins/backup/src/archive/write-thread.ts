@@ -14,6 +14,13 @@ if (parentPort === null) throw new Error('This file is the entry point of a work
 const port = parentPort
 const { file, header, recipients, level, memory } = workerData as WriteSettings
 const send = (message: FromWriter) => port.postMessage(message)
+const waiting: ToWriter[] = []
+let wake = () => {}
+port.on('message', (message: ToWriter) => {
+  if (message.kind === 'cancel') process.exit()
+  waiting.push(message)
+  wake()
+})
 const headerBytes = Buffer.from(`${JSON.stringify(header, null, 2)}\n`)
 const moment = new Date(header.created)
 
@@ -121,16 +128,10 @@ function* wholeEntry(
 
 /** The batches, until the main thread says that there are no more. */
 async function* batches(): AsyncGenerator<Extract<ToWriter, { kind: 'batch' }>, void, undefined> {
-  const waiting: ToWriter[] = []
-  let wake = () => {}
-  port.on('message', (message: ToWriter) => {
-    waiting.push(message)
-    wake()
-  })
   for (;;) {
     const message = waiting.shift()
     if (message?.kind === 'end') return
-    if (message !== undefined) yield message
+    if (message?.kind === 'batch') yield message
     else await new Promise<void>((resolve) => (wake = resolve))
   }
 }
