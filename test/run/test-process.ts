@@ -16,12 +16,6 @@ const tapTimeout = 120
 /** Milliseconds until a process is killed that writes nothing: its event loop is blocked. No file may ask for more. */
 const silenceMs = 400_000
 
-/**
- * MiB of the heap before V8 collects all of it for the first time. It would do so some fifty times in a suite that moves many bytes, and mark the
- * libraries of the tests anew each time, which takes 4 to 10 % of the CPU time.
- */
-const initialHeap = 512
-
 /** The result of the process of a group. */
 interface TestProcess {
   /** One for each file of the group, in order. */
@@ -60,12 +54,7 @@ const running = new Set<number>()
 process.once('exit', () => running.forEach(killProcessGroup))
 
 async function runProcess(name: string, program: readonly string[], env: NodeJS.ProcessEnv, parser: Parser) {
-  const options = [
-    '--conditions=nodekeep-source',
-    '--test-reporter=tap',
-    `--initial-heap-size=${initialHeap}`,
-  ]
-  const command = ['node', ...options, ...program]
+  const command = ['node', '--conditions=nodekeep-source', '--test-reporter=tap', ...program]
   // Within tests, tap adds options to NODE_OPTIONS.
   const child = spawn('/usr/bin/env', ['-u', 'NODE_OPTIONS', 'sh', '-c', measured, 'sh', ...command], {
     cwd: root,
