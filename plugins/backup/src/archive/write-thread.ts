@@ -1,6 +1,7 @@
 /** The thread that packs, hashes, compresses, encrypts and writes an archive. The main thread only reads the sources. */
 import { createHash, type Hash } from 'node:crypto'
 import { closeSync, fdatasyncSync, fsyncSync, openSync, writeSync } from 'node:fs'
+import { setImmediate } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 import { gzipSync } from 'node:zlib'
 import { EntryTree } from '@nodekeep/plugin-sdk/archive'
@@ -131,8 +132,11 @@ async function* batches(): AsyncGenerator<Extract<ToWriter, { kind: 'batch' }>, 
   for (;;) {
     const message = waiting.shift()
     if (message?.kind === 'end') return
-    if (message?.kind === 'batch') yield message
-    else await new Promise<void>((resolve) => (wake = resolve))
+    if (message?.kind === 'batch') {
+      yield message
+      // Between two batches, the thread hears that it ends.
+      await setImmediate()
+    } else await new Promise<void>((resolve) => (wake = resolve))
   }
 }
 
