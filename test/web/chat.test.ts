@@ -446,7 +446,7 @@ t.test('a reply can be made anew, and a question changed', { skip: needsChromium
 
   const first = page.getByRole('article', { name: 'You' }).first()
   await first.getByRole('button', { name: 'Edit the question' }).click()
-  const question = first.getByLabel('Question')
+  const question = first.getByLabel('Question', { exact: true })
   await question.fill('never mind')
   await question.press('Escape')
   await first.getByText('What is one?').waitFor()
