@@ -54,10 +54,10 @@ export class Outages {
     /** Errors that the backend only passes on. */
     const foreign = new WeakSet<object>()
 
-    /** @param signal of the caller. A call that it ended, such as when the node stops, is no failure of the backend */
+    /** @param signal of the caller. A call fails in any way after it, such as when the node stops, and that is no failure of the backend */
     const failed = (error: unknown, signal?: AbortSignal): unknown => {
       if (!isNodekeepError(error) || error.code !== 'SERVICE_UNAVAILABLE' || foreign.has(error)) return error
-      if (error === signal?.reason) return error
+      if (signal?.aborted) return error
       return this.failed(mount, error)
     }
 
