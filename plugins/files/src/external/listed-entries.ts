@@ -19,7 +19,7 @@ export async function* pagesOf(
   turn: Mutex,
   signal: AbortSignal,
 ): AsyncIterable<readonly StorageListEntry[]> {
-  const entries = backend.list(backendPath)[Symbol.asyncIterator]()
+  const entries = backend.list(backendPath, { signal })[Symbol.asyncIterator]()
   try {
     for (let isLast = false; !isLast; ) {
       const page = await turn.run(() => take(entries, pageSize))
