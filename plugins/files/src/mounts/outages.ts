@@ -54,7 +54,7 @@ export class Outages {
     /** Errors that the backend only passes on. */
     const foreign = new WeakSet<object>()
 
-    /** @param signal of the caller. A call fails in any way after it, such as when the node stops, and that is no failure of the backend */
+    /** @param signal of the caller. A failure after its abort, such as when the node stops, is not one of the backend */
     const failed = (error: unknown, signal?: AbortSignal): unknown => {
       if (!isNodekeepError(error) || error.code !== 'SERVICE_UNAVAILABLE' || foreign.has(error)) return error
       if (signal?.aborted) return error

@@ -27,7 +27,7 @@ const mount: MountPage = (element, page) => {
   page.onPlace((place) => {
     const name = nameAt(place)
     // The conversation that is shown got its name: to read it again would keep the person from sending for a moment.
-    if (name === null || name !== shown.current.value.name.value) shown.open(name)
+    if (name !== shown.current.value.name.value) shown.open(name)
   })
   // A person who comes back while a reply comes in sees it. The name of its conversation becomes the address, below.
   if (page.place !== '/' || !shown.current.value.isBusy) shown.open(nameAt(page.place))
