@@ -203,10 +203,18 @@ function watches(): number {
 /** The nice values of the threads of this process with a name (`proc_pid_stat(5)`). */
 function prioritiesOf(name: string): (string | undefined)[] {
   return readdirSync('/proc/self/task').flatMap((id) => {
-    const [, comm, rest = ''] =
-      /^\d+ \((.*)\) (.*)/.exec(readFileSync(`/proc/self/task/${id}/stat`, 'utf8')) ?? []
+    const [, comm, rest = ''] = /^\d+ \((.*)\) (.*)/.exec(statOf(id)) ?? []
     return comm === name ? [rest.split(' ')[16]] : []
   })
+}
+
+/** What the system tells about a thread of this process; nothing of one that has ended. */
+function statOf(id: string): string {
+  try {
+    return readFileSync(`/proc/self/task/${id}/stat`, 'utf8')
+  } catch {
+    return ''
+  }
 }
 
 /** The files at a path and below it. */
