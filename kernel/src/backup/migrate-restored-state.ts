@@ -8,16 +8,10 @@ import { createSql } from '../state/sql.ts'
 import { callInDatabaseThread } from './call-in-database-thread.ts'
 import { type PluginStep, stepsOfPlugins } from './migrate-restored-database.ts'
 
-/** A plugin and the version of its package. */
-export interface InstalledPlugin {
-  readonly id: string
-  readonly version: string
-}
-
 /** The versions of this node. */
 interface Versions {
   readonly version: string
-  readonly plugins: readonly InstalledPlugin[]
+  readonly plugins: RestoredState['plugins']
 }
 
 /**

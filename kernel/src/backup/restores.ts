@@ -8,6 +8,7 @@ import {
   type NodeFolder,
   type NodeRestores,
   type Restored,
+  type RestoredState,
   type RestoreMove,
   type RestorePlan,
 } from '@nodekeep/plugin-sdk'
@@ -18,7 +19,6 @@ import {
   syncFolderSync,
   writeJsonSync,
 } from '@nodekeep/plugin-sdk/durable-files'
-import type { InstalledPlugin } from './migrate-restored-state.ts'
 import { MountPoints } from './mount-points.ts'
 
 /** A plan as its file holds it. */
@@ -51,7 +51,7 @@ interface InstalledNode {
   readonly version: string
   /** Finds the folders that plugins keep outside of their own. */
   folders(): Promise<readonly NodeFolder[]>
-  plugins(): Promise<readonly InstalledPlugin[]>
+  plugins(): Promise<RestoredState['plugins']>
 }
 
 /** The last restore that was applied. No other one is applied while the node runs. */

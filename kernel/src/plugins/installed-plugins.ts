@@ -44,7 +44,7 @@ export async function findPluginFolders(
 ): Promise<PluginFolder[]> {
   return (await findInstalledPlugins(configuration)).flatMap(({ entry, manifest }) => {
     if (manifest.folders.size === 0) return []
-    const section = manifest.id === entry.id ? manifest.section : entry.id
+    const { section } = manifest
     const configured = configuration.paths(section, [...manifest.folders.keys()])
     return [...manifest.folders].map(([key, otherwise]) => {
       return { plugin: entry.id, section, key, path: resolve(dataFolder, configured.get(key) ?? otherwise) }

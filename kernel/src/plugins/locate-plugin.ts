@@ -17,14 +17,20 @@ const firstPartyScope = '@nodekeep'
  * of a first-party plugin wins over one beside the configuration file, so that an update of the node updates it as well.
  * All other packages are looked up from the folder of the configuration file, then from the kernel.
  *
+ * @returns the manifest; under another id than that of the manifest, the plugin reads the section of this id
  * @throws PluginFailure in the phase `locate` when there is no such package, or `manifest`
  */
 export async function locatePlugin(entry: PluginEntry): Promise<PluginManifest> {
+  const manifest = await readManifest(await manifestPath(entry))
+  return manifest.id === entry.id ? manifest : { ...manifest, section: entry.id }
+}
+
+async function manifestPath(entry: PluginEntry): Promise<string> {
   const wanted = entry.from ?? entry.id
   const folder = namedFolder(entry)
   if (folder !== null) {
     const path = join(folder, 'package.json')
-    if ((await stat(path).catch(() => null))?.isFile() === true) return readManifest(realpathSync(path))
+    if ((await stat(path).catch(() => null))?.isFile() === true) return realpathSync(path)
     throw new PluginFailure(
       'locate',
       `There is no package.json in ${folder}. "from" must name the folder of the plugin's package.`,
@@ -42,7 +48,7 @@ export async function locatePlugin(entry: PluginEntry): Promise<PluginManifest> 
   }
   for (const { name, base } of candidates) {
     const path = findManifest(name, base)
-    if (path !== null) return readManifest(path)
+    if (path !== null) return path
   }
   throw new PluginFailure('locate', notFound(entry, [...new Set(candidates.map(({ name }) => name))]))
 }

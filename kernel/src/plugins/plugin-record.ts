@@ -65,10 +65,10 @@ export class PluginRecord implements FaultOwner {
     return this.entry.id
   }
 
-  /** The configuration section that it reads: the one of its manifest, unless it was loaded under another id. */
+  /** The configuration section that it reads. */
   get claim(): SectionClaim {
     const { id, manifest } = this
-    return { plugin: id, section: manifest !== null && manifest.id === id ? manifest.section : id }
+    return { plugin: id, section: manifest?.section ?? id }
   }
 
   get state(): PluginState {

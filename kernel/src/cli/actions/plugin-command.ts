@@ -48,7 +48,7 @@ async function runInContext(call: PluginCommandCall, process: CommandProcess): P
     for (const signal of signals) process.off(signal, abort)
   }
   watchCommand(process, { ignore, listen })
-  const config = await sectionOf(configuration, entry, manifest)
+  const config = await sectionOf(configuration, manifest)
   const run = await importCommand(manifest, name)
   await using taken = new AsyncDisposableStack()
   listen()
@@ -93,14 +93,9 @@ async function runInContext(call: PluginCommandCall, process: CommandProcess): P
   await run(context as CommandContext<never>)
 }
 
-async function sectionOf(
-  configuration: Configuration,
-  { id }: PluginEntry,
-  manifest: PluginManifest,
-): Promise<unknown> {
+async function sectionOf(configuration: Configuration, manifest: PluginManifest): Promise<unknown> {
   const plugin = await importPlugin(manifest, configuration.kernel.loader.importTimeoutMs)
-  const section = manifest.id === id ? manifest.section : id
-  return configuration.section(section, plugin.config, manifest.folders.keys())
+  return configuration.section(manifest.section, plugin.config, manifest.folders.keys())
 }
 
 async function importCommand({ commands, packageName }: PluginManifest, name: string): Promise<CommandRun> {
