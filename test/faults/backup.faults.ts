@@ -71,7 +71,7 @@ async function cleanedUp(
     const inStorage = await readdir(join(dataFolder, 'files/.nodekeep'))
     const left = [
       ...names.filter((name) => !filenames.includes(name)),
-      ...inStorage.filter((name) => name !== 'lock'),
+      ...inStorage.filter((name) => !['lock', 'storage-id'].includes(name)),
     ]
     if (left.length === 0) return
     if (signal.aborted) assert.deepEqual(left, [], 'the next start leaves these behind')

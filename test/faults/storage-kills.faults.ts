@@ -91,7 +91,8 @@ async function readBucket(s3: S3, { uuid }: Session): Promise<Disk> {
   }
   const found = new Map<string, Buffer | null>()
   await concurrently(keys, 8, async (key) => {
-    if (key.startsWith('.nodekeep/')) return
+    // The node's own objects, and contents that can be put back.
+    if (key.startsWith('.nodekeep/') || key.startsWith('kept/')) return
     assert.ok(key.startsWith(`${uuid}/`), `${key} belongs to nobody`)
     const path = key.slice(uuid.length)
     for (const parent of parentsOf(path)) found.set(parent, null)
