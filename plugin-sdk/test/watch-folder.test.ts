@@ -208,7 +208,7 @@ function prioritiesOf(name: string): (string | undefined)[] {
   })
 }
 
-/** What the system tells about a thread of this process; nothing of one that has ended. */
+/** The status line of a thread of this process; empty if it has ended. */
 function statOf(id: string): string {
   try {
     return readFileSync(`/proc/self/task/${id}/stat`, 'utf8')
