@@ -25,7 +25,7 @@ export default {
       // It passes its trial, in which the supervisor of the former release runs it.
       const version = nextVersion()
       await server.publish(version, (folder) =>
-        rm(join(folder, 'node_modules/@nodekeep/kernel/dist/supervisor/supervisor.js')),
+        rm(join(folder, 'node_modules/@nodekeep/update/dist/supervisor/supervisor.js')),
       )
       const { status, body } = await node.update()
       assert.equal(status, 200, body.message)
