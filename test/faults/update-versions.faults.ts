@@ -50,7 +50,7 @@ async function installForGood(
   assert.equal((await details(node)).withoutWayBack, version)
   const install = '/api/update/install?withoutWayBack=true'
   assert.equal((await node.ask(install, { method: 'POST' })).status, 200)
-  const { result, reason } = await node.attempt(count + 2, signal)
+  const { result, reason } = await node.attempt(count + 1, signal)
   assert.equal(result, 'installed', reason ?? '')
   await node.answers(signal)
   assert.equal((await details(node)).wayBack, null)
