@@ -7,9 +7,12 @@ import { promisify } from 'node:util'
 import * as dagCbor from '@ipld/dag-cbor'
 import * as dagPb from '@ipld/dag-pb'
 import { UnixFS } from 'ipfs-unixfs'
+import { CID } from 'multiformats/cid'
 import t from 'tap'
 import { Entries } from '../../src/entries/entries.ts'
+import { nameFrom } from '../../src/entries/entry-names.ts'
 import { sectionHead } from '../../src/store/pack-format.ts'
+import { type EntryRow, recordOf, rowsOf } from '../../src/store/tree-record.ts'
 import {
   addFile,
   type Block,
@@ -113,19 +116,20 @@ t.test('a large folder that nothing names is recovered with its names, whatever 
 t.test('the tree is recorded again and again, if it has changed', async (t) => {
   const stand = storeStand(t)
   const store = await stand.open(64 * 1024, 20)
-  const { connection } = store.view
-  const record = connection.prepare("SELECT cid FROM root WHERE holder = 'tree'")
-  const untilRecorded = async (path: string) => {
-    const before = record.get()?.cid as Uint8Array | undefined
-    await addFile(store, path, [path])
-    for (;;) {
-      const now = record.get()?.cid as Uint8Array | undefined
-      if (now !== undefined && (before === undefined || !Buffer.from(now).equals(before))) return
-      await setImmediate()
-    }
+  const { view } = store
+  const newest = view.connection.prepare("SELECT cid FROM root WHERE holder = 'tree'")
+  const recordedNames = async () => {
+    const record = recordOf(await view.get(CID.decode(newest.get()?.cid as Uint8Array)))
+    const parts = await Promise.all((record?.entries ?? []).map((cid) => view.get(cid)))
+    return parts.flatMap((part) => rowsOf<EntryRow>(part)).map(([, , name]) => nameFrom(name))
   }
-  await untilRecorded('/a')
-  await untilRecorded('/b')
+  const untilRecorded = async (name: string) => {
+    await addFile(store, `/${name}`, [name])
+    // There is no record yet, or a newer one has replaced the one that is read.
+    while (!(await recordedNames().catch(() => [] as string[])).includes(name)) await setImmediate()
+  }
+  await untilRecorded('a')
+  await untilRecorded('b')
   // As it is after a power loss without the index.
   const lost = storeStand(t)
   cpSync(stand.packs, lost.packs, { recursive: true })
