@@ -13,9 +13,6 @@ import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { watchFolder } from '../src/watch-folder.ts'
 
-// Other tests may use both processors.
-t.setTimeout(120_000)
-
 /** Watches a folder with the folders `photos/old` and `own`, which is left out, and more. */
 async function watched(t: Test, more: Record<string, { file: string }> = {}) {
   const root = t.testdir({ photos: { old: {} }, own: {}, ...more })

@@ -4,9 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { createTestNode, runCommand, type TestNode, type TestUser } from '@nodekeep/kernel/testing'
-import t, { test } from 'tap'
-
-t.setTimeout(120_000)
+import { test } from 'tap'
 
 const repository = fileURLToPath(new URL('../..', import.meta.url))
 const names = ['files', 'storage-local', 'storage-memory', 'backup']

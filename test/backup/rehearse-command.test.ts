@@ -5,10 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { createTestNode, runCommand, type TestNode, type TestUser } from '@nodekeep/kernel/testing'
-import t, { test } from 'tap'
-
-// On a busy machine, it takes longer than the default.
-t.setTimeout(200_000)
+import { test } from 'tap'
 
 const repository = fileURLToPath(new URL('../../', import.meta.url))
 const cli = join(repository, 'kernel/bin/nodekeep.js')

@@ -23,7 +23,6 @@ import { fileURLToPath } from 'node:url'
 import { createTestNode, runCommand, type TestNode, type TestUser } from '@nodekeep/kernel/testing'
 import t, { type Test, test } from 'tap'
 
-t.setTimeout(200_000)
 // It mostly waits for processes.
 t.jobs = 3
 

@@ -3,11 +3,8 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { createTestNode } from '@nodekeep/kernel/testing'
-import tap, { type Test, test } from 'tap'
+import { type Test, test } from 'tap'
 import { presets, startNodeProcess } from './node-process.ts'
-
-// It starts three nodes with all plugins, one after the other. On a busy machine, they take longer than the default.
-tap.setTimeout(120_000)
 
 const bundle = {
   ...presets.find(({ name }) => name === 'default')?.configuration,

@@ -9,12 +9,9 @@ import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { runCommand } from '@nodekeep/kernel/testing'
-import tap, { type Test, test } from 'tap'
+import { type Test, test } from 'tap'
 import { freePort } from '../free-ports.ts'
 import { fromFixtures, signInOwner, startNodeProcess } from './node-process.ts'
-
-// It starts many processes, one after the other. On a busy machine, they take longer than the default.
-tap.setTimeout(300_000)
 
 const plugins = fromFixtures(['trusting-login', 'restarts', 'counts-looks'], true)
 

@@ -12,8 +12,6 @@ import t, { type Test } from 'tap'
 import { createAuthority } from '../overlay/fixtures/authority.ts'
 import { needsChromium, startChromium } from './chromium.ts'
 
-t.setTimeout(300_000)
-
 const browser = needsChromium ? null : await startChromium(t)
 
 /** The modules that the page imports by a name. */

@@ -5,8 +5,6 @@ import type { BrowserContext, Route } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { needsChromium, startChromium } from './chromium.ts'
 
-t.setTimeout(300_000)
-
 /** A script that acts as the user who opens a stored page. */
 const script = `document.title = 'ran'; fetch('/whoami').then((answer) => answer.json()).then((who) => { document.title = 'ran as ' + who.user.username })`
 const pages: Record<string, string> = {

@@ -14,9 +14,6 @@ import t, { type Test } from 'tap'
 import { root } from '../run/command.ts'
 import { bundleSyncClient, syncClientFolder } from './sync-client.ts'
 
-// Other tests may use both processors.
-t.setTimeout(120_000)
-
 t.test('the committed client is what `npm run bundle` makes', async (t) => {
   const made = await bundleSyncClient()
   t.same(await readdir(syncClientFolder), [...made.keys()], 'run `npm run bundle`')

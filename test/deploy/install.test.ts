@@ -16,8 +16,6 @@ const place = '/opt/nodekeep'
 /** The Debian user "nobody". The tests may run as root, the node should not. */
 const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
 
-// The time of an installation depends on the disk and the registry.
-t.setTimeout(300_000)
 const dockerfile = await readRecipe('Dockerfile')
 const stages = readStages(dockerfile)
 const [build, image] = stages

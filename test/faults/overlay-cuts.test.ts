@@ -1,9 +1,7 @@
 import { randomInt } from 'node:crypto'
-import t, { test } from 'tap'
+import { test } from 'tap'
 import overlayCuts from './overlay-cuts.faults.ts'
 import { runFaults } from './run-faults.ts'
-
-t.setTimeout(240_000)
 
 test('of a thousand requests, none runs twice and none is whole that was cut', async (t) => {
   const printed: string[] = []

@@ -1,12 +1,10 @@
 import { randomInt } from 'node:crypto'
-import t, { test } from 'tap'
+import { test } from 'tap'
 import backup from './backup.faults.ts'
 import type { Fault } from './fault.ts'
 import keptKills from './kept-kills.faults.ts'
 import { runFaults } from './run-faults.ts'
 import storageKills from './storage-kills.faults.ts'
-
-t.setTimeout(240_000)
 
 // One round of each part of which no other test plays a round, if it is short: a part must not fall behind the product.
 const parts: Readonly<Record<string, Fault>> = {

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import tap, { type Test, test } from 'tap'
+import { type Test, test } from 'tap'
 import {
   askForAll,
   askForArchives,
@@ -14,8 +14,6 @@ import {
 // `npm run test:faults -- unread-answers` has 200 clients.
 
 const skip = process.platform !== 'linux' && 'Only Linux tells the memory of a process in this way.'
-
-tap.setTimeout(240_000)
 
 test('40 clients that do not read their answers cost at most 30 MiB', { skip }, async (t) => {
   const node = await startUnread(1)

@@ -11,8 +11,6 @@ import {
   startNodeProcess,
 } from '../boot/node-process.ts'
 
-t.setTimeout(200_000)
-
 /** Starts a node of a preset, and signs the owner in. Returns the requests of the owner, and a function that stops the node. */
 async function startNode(
   t: Test,

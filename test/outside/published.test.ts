@@ -9,8 +9,6 @@ import { root } from '../run/command.ts'
 import { checkInstalls } from '../walls/installs.ts'
 import { consumerForTest } from './consumer.ts'
 
-// The time of an installation depends on the disk and the registry.
-t.setTimeout(120_000)
 const consumer = await consumerForTest(t)
 
 t.test('the installation of the packages compiles and downloads nothing', async (t) => {

@@ -1,13 +1,10 @@
 import { once } from 'node:events'
 import { Agent } from 'node:http'
 import { connect, type Socket } from 'node:net'
-import t, { test } from 'tap'
+import { test } from 'tap'
 import { ask } from './fixtures/http-client.ts'
 import { streams } from './fixtures/streams.ts'
 import { startGateway, startTunnelNode } from './fixtures/tunnel.ts'
-
-// Hundreds of connections take their time on a busy machine.
-t.setTimeout(120_000)
 
 const reachable = /^Clients reach the node at http:/
 

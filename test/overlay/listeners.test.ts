@@ -1,15 +1,13 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import t, { test } from 'tap'
+import { test } from 'tap'
 import { openLine } from './fixtures/bad-line.ts'
 import { ask } from './fixtures/http-client.ts'
 import { askHttps, certificateFile } from './fixtures/https-client.ts'
 import { knownNode } from './fixtures/known-node.ts'
 import { streams } from './fixtures/streams.ts'
 import { startGateway, startTunnelNode } from './fixtures/tunnel.ts'
-
-t.setTimeout(120_000)
 
 const domain = 'example.test'
 const name = 'me.example.test'

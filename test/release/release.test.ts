@@ -30,8 +30,6 @@ import { packRelease } from './release-archive.ts'
 
 const run = promisify(execFile)
 
-// The packages are packed here outside of a full run.
-t.setTimeout(240_000)
 const work = await mkdtemp(join(tmpdir(), 'nodekeep-release-test-'))
 t.teardown(() => rm(work, { recursive: true, force: true }))
 const packages = await packedForTest(join(work, 'packages'))

@@ -7,7 +7,6 @@ import t from 'tap'
 import { root } from '../run/command.ts'
 import { packRelease } from './release-archive.ts'
 
-t.setTimeout(120_000)
 const folder = await mkdtemp(join(tmpdir(), 'nodekeep-releasing-'))
 t.teardown(() => rm(folder, { recursive: true, force: true }))
 await mkdir(join(folder, 'unpacked'))

@@ -11,7 +11,7 @@ import { keepFolders } from './test-folders.ts'
 import { filesVariable, type TestGroup, usesTap } from './test-group.ts'
 
 /** Seconds until tap ends a file that hangs, and prints what the file waits for. A file may ask for more. */
-const tapTimeout = 120
+const tapTimeout = 300
 
 /** Milliseconds until a process is killed that writes nothing: its event loop is blocked. No file may ask for more. */
 const silenceMs = 400_000

@@ -9,7 +9,6 @@ import tap, { test } from 'tap'
 import { pollDuring } from './polling-client.ts'
 import { supervisedNode } from './supervised-node.ts'
 
-tap.setTimeout(300_000)
 // The tests mostly wait for nodes that start.
 tap.jobs = 3
 

@@ -6,13 +6,10 @@ import { BoundSocket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import tap, { type Test, test } from 'tap'
+import { type Test, test } from 'tap'
 import { root } from '../run/command.ts'
 import { exchangesIn, type Message, recordedFile } from './recorded-exchange.ts'
 import { SupervisorProcess } from './supervisor-process.ts'
-
-// It starts several nodes, one after the other. On a busy machine, they take longer than the default.
-tap.setTimeout(120_000)
 
 /**
  * The messages, and the files of the supervisor, of an update that fails on trial, one that is installed, and a way back. The release

@@ -11,7 +11,6 @@ import tap, { type Test, test } from 'tap'
 import { root } from '../run/command.ts'
 import { supervisedNode } from './supervised-node.ts'
 
-tap.setTimeout(300_000)
 // The tests mostly wait for nodes that start.
 tap.jobs = 3
 

@@ -13,7 +13,6 @@ import { chooseInPersonMenu } from './fixtures/frame.ts'
 import { startTalkingModel } from './fixtures/talking-model.ts'
 import { workThrough } from './fixtures/work-through.ts'
 
-t.setTimeout(300_000)
 // One at a time: the tabs of a browser share its clipboard.
 t.jobs = 1
 

@@ -7,8 +7,6 @@ import { chooseInPersonMenu, openPage } from './fixtures/frame.ts'
 import { openSignedInTab } from './fixtures/signed-in-tab.ts'
 import { startTalkingModel, type Talk } from './fixtures/talking-model.ts'
 
-t.setTimeout(300_000)
-
 const browser = needsChromium ? null : await startChromium(t)
 
 async function startChatNode(t: Test, baseURL?: string): Promise<TestNode> {

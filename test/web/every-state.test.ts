@@ -10,8 +10,6 @@ import { wat } from './fixtures/plugin-fixtures.ts'
 import { openSignedInTab } from './fixtures/signed-in-tab.ts'
 import { startTalkingModel } from './fixtures/talking-model.ts'
 
-t.setTimeout(300_000)
-
 /** States are menus, dialogs, faults, and what is empty, is selected or runs. */
 t.test('each state of a page is accessible', { skip: needsChromium }, async (t) => {
   const { baseURL, nextTalk } = await startTalkingModel(t)

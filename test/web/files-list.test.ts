@@ -7,8 +7,6 @@ import { needsChromium, startChromium } from '../browser/chromium.ts'
 import { untilTrue } from '../browser/until-true.ts'
 import { chooseNew } from './fixtures/frame.ts'
 
-t.setTimeout(300_000)
-
 interface Scene {
   readonly page: Page
   readonly ada: TestUser

@@ -13,8 +13,6 @@ import { untilTrue } from '../browser/until-true.ts'
 import { memoryGrowth } from './browser-memory.ts'
 import { chooseInPersonMenu, chooseNew, openPage } from './fixtures/frame.ts'
 
-t.setTimeout(300_000)
-
 /** Long, since other tests may use both processors. */
 const timeout = 60_000
 

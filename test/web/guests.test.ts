@@ -7,8 +7,6 @@ import sharp from 'sharp'
 import t, { type Test } from 'tap'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
 
-t.setTimeout(300_000)
-
 const browser = needsChromium ? null : await startChromium(t)
 const node = needsChromium
   ? null

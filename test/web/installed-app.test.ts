@@ -7,8 +7,6 @@ import { untilTrue } from '../browser/until-true.ts'
 import { chooseInPersonMenu, openPage } from './fixtures/frame.ts'
 import { startSwitchedProxy } from './fixtures/switched-proxy.ts'
 
-t.setTimeout(300_000)
-
 const browser = needsChromium ? null : await startChromium(t)
 
 const away = 'The node does not answer'

@@ -9,7 +9,6 @@ import { hasFocus } from '../browser/until-true.ts'
 import { openPage } from './fixtures/frame.ts'
 import { openSignedInTab } from './fixtures/signed-in-tab.ts'
 
-t.setTimeout(300_000)
 // One at a time: the tabs of a browser share its clipboard.
 t.jobs = 1
 

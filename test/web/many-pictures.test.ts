@@ -8,8 +8,6 @@ import { needsChromium, startChromium } from '../browser/chromium.ts'
 import { largestTab } from './browser-memory.ts'
 import { openSignedInTab } from './fixtures/signed-in-tab.ts'
 
-t.setTimeout(300_000)
-
 /** The limits for a person who scrolls through a folder of pictures. */
 const most = { taskMs: 50, tiles: 200, tabBytes: 300e6 }
 

@@ -18,7 +18,6 @@ import { storePast } from './fixtures/past-history.ts'
 
 /** Long, since other tests may use both processors. */
 const timeout = 60_000
-t.setTimeout(300_000)
 
 const folder = import.meta.dirname
 const markup = '<img src=x onerror="window.__xss = 1">'

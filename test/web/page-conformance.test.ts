@@ -7,8 +7,6 @@ import { type WebPageSubject, webPageConformance } from '@nodekeep/plugin-sdk/co
 import t from 'tap'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
 
-t.setTimeout(300_000)
-
 const browser = needsChromium ? null : await startChromium(t)
 
 /** Opens an address in a profile of its own; nothing without a browser. */

@@ -11,7 +11,6 @@ import { addWallet } from './wallet.ts'
 
 /** Long, since other tests may use both processors. */
 const timeout = 60_000
-t.setTimeout(300_000)
 t.jobs = 3
 
 const browser = needsChromium ? null : await startChromium(t)

@@ -7,8 +7,6 @@ import { needsChromium, startChromium } from '../browser/chromium.ts'
 import { startClaimableNode } from './claimable-node.ts'
 import { addWallet } from './wallet.ts'
 
-t.setTimeout(300_000)
-
 const backupPlugin = fileURLToPath(new URL('../../plugins/backup', import.meta.url))
 
 const json = { 'content-type': 'application/json' }

@@ -9,7 +9,6 @@ import { chooseInPersonMenu, chooseNew, openPage } from './fixtures/frame.ts'
 import { openSignedInTab } from './fixtures/signed-in-tab.ts'
 import { addWallet } from './wallet.ts'
 
-t.setTimeout(300_000)
 t.jobs = 3
 
 const browser = needsChromium ? null : await startChromium(t)

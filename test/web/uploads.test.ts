@@ -8,8 +8,6 @@ import { answerOnce } from '../browser/answer-requests.ts'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
 import { openSignedInTab } from './fixtures/signed-in-tab.ts'
 
-t.setTimeout(300_000)
-
 interface Scene {
   readonly page: Page
   readonly ada: TestUser

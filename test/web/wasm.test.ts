@@ -6,8 +6,6 @@ import { openPage } from './fixtures/frame.ts'
 import { copyInput, store, wat } from './fixtures/plugin-fixtures.ts'
 import { openSignedInTab } from './fixtures/signed-in-tab.ts'
 
-t.setTimeout(300_000)
-
 const attack = '<img src=x onerror=window.__xss=1>'
 
 const functions = `(module

@@ -19,8 +19,6 @@ import { runProgram } from './fixtures/run-program.ts'
 
 // Linux 6.18 refuses each list of a folder that davfs2 1.6 makes, with any server. So the tests name all entries.
 
-t.setTimeout(180_000)
-
 const isThere = (path: string) =>
   access(path).then(
     () => true,

@@ -3,8 +3,6 @@ import t from 'tap'
 import { startDavNode } from './fixtures/dav-node.ts'
 import { runProgram } from './fixtures/run-program.ts'
 
-t.setTimeout(240_000)
-
 const suites = ['basic', 'copymove', 'props', 'locks', 'http']
 
 t.test('litmus finds nothing that is not as RFC 4918 says', { skip: needsPrograms('litmus') }, async (t) => {

@@ -2,12 +2,9 @@ import { existsSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Ajv } from 'ajv'
-import tap, { test } from 'tap'
+import { test } from 'tap'
 import { createTestNode } from '../../src/testing/create-test-node.ts'
 import { commandFolder, isRefusal } from './fixtures/nodekeep.ts'
-
-// It runs many commands, one after the other. On a busy machine, they take longer than the default.
-tap.setTimeout(300_000)
 
 /** Adds a plugin with a secret to the folder. */
 async function addPlugin(path: string): Promise<void> {

@@ -3,13 +3,10 @@ import { existsSync } from 'node:fs'
 import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
-import tap, { test } from 'tap'
+import { test } from 'tap'
 import { createTestNode } from '../../src/testing/create-test-node.ts'
 import { commandFolder, isRefusal } from './fixtures/nodekeep.ts'
 import { startedNode } from './fixtures/started-node.ts'
-
-// It starts several nodes, one after the other. On a busy machine, they take longer than the default.
-tap.setTimeout(120_000)
 
 test('a node that cannot start says in one line what to do', async (t) => {
   const folder = await commandFolder(t)

@@ -4,10 +4,8 @@ import { once } from 'node:events'
 import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import t, { type Test, test } from 'tap'
+import { type Test, test } from 'tap'
 
-// A node starts up to nine times in a test.
-t.setTimeout(240_000)
 const program = fileURLToPath(new URL('../../bin/nodekeep.js', import.meta.url))
 const sdk = JSON.stringify(import.meta.resolve('@nodekeep/plugin-sdk'))
 

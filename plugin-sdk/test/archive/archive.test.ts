@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
-import tap, { type Test, test } from 'tap'
+import { type Test, test } from 'tap'
 import { create } from 'tar'
 import {
   type ArchiveEntry,
@@ -20,9 +20,6 @@ import {
 import { type Block, blockOf, pax, records, stored, tarOf } from './fixtures/archives.ts'
 
 const maxBytes = 100 * 1024 * 1024
-
-// Each reading starts a thread. Together they may take longer than the default on a busy machine.
-tap.setTimeout(120_000)
 
 /** Every file below a folder with its content, and every folder with `null`. */
 async function tree(folder: string): Promise<Record<string, string | null>> {

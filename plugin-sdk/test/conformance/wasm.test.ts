@@ -1,6 +1,6 @@
 import { NodekeepError, type WasmRuntime } from '@nodekeep/plugin-sdk'
 import { type WasmHarness, wasmConformance } from '@nodekeep/plugin-sdk/conformance/wasm'
-import t, { test } from 'tap'
+import { test } from 'tap'
 import wabt from 'wabt'
 import { longest } from '../../src/conformance/wasm/assertions.ts'
 import { fileCommands } from '../../src/conformance/wasm/file-commands.ts'
@@ -12,9 +12,6 @@ import { runSuite, type SuiteOutcome } from './fixtures/suite-run.ts'
 import { functionMutants } from './fixtures/wasm-function-mutants.ts'
 import type { WasmMutant } from './fixtures/wasm-mutants.ts'
 import { programMutants } from './fixtures/wasm-program-mutants.ts'
-
-// Each run of a program starts a thread.
-t.setTimeout(180_000)
 
 wasmConformance(test, harnessOf())
 

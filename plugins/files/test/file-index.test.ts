@@ -9,8 +9,6 @@ const node = await createFilesNode(
   { plugins: [services.plugin] },
 )
 t.teardown(() => node.stop())
-// Other tests may use both processors.
-t.setTimeout(120_000)
 
 test('entries of a folder are found by their names, with the ids that they keep', async (t) => {
   const ada = await node.signIn()

@@ -5,9 +5,6 @@ import { runCommand } from '@nodekeep/kernel/testing'
 import t from 'tap'
 import { createIpfsNode, post, publications, put } from './fixtures/ipfs-node.ts'
 
-// Nodes start and stop, also on a busy machine.
-t.setTimeout(120_000)
-
 t.test('the commands publish, list, export, import, verify and withdraw', async (t) => {
   const node = await createIpfsNode()
   t.teardown(() => node.stop())

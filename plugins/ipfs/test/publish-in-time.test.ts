@@ -3,9 +3,6 @@ import { publishInTime } from '../src/publish-in-time.ts'
 import { endlessStorage } from './fixtures/endless-storage.ts'
 import { createIpfsNode, publications, withdraw } from './fixtures/ipfs-node.ts'
 
-// Nodes start and stop, also on a busy machine.
-t.setTimeout(120_000)
-
 t.test('a call that waits long is made again, and all of them are one publication', async (t) => {
   const config = { storage: { mounts: { '/endless': 'endless' } }, server: { drainSeconds: 1 } }
   const node = await createIpfsNode({ config, plugins: [endlessStorage] })

@@ -1,8 +1,5 @@
 import { onSmallDisk } from '@nodekeep/kernel/testing'
-import t, { test } from 'tap'
-
-// Other tests may use both processors.
-t.setTimeout(120_000)
+import { test } from 'tap'
 
 test('a full disk takes no previews from those who ask', async (t) => {
   const report = await onSmallDisk('64m', new URL('./fixtures/previews-on-small-disk.ts', import.meta.url))

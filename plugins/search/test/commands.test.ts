@@ -1,9 +1,6 @@
 import { runCommand } from '@nodekeep/kernel/testing'
-import t, { test } from 'tap'
+import { test } from 'tap'
 import { createSearchNode, put, untilComplete } from './fixtures/search-node.ts'
-
-// Other tests may use both processors.
-t.setTimeout(120_000)
 
 test('the owner searches on the command line', async (t) => {
   const node = await createSearchNode()

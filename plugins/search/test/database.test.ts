@@ -3,11 +3,8 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { TestNode } from '@nodekeep/kernel/testing'
 import { findDatabases } from '@nodekeep/plugin-sdk/data-folder'
-import t, { test } from 'tap'
+import { test } from 'tap'
 import { createSearchNode, found, put, send, statusOf, until, untilComplete } from './fixtures/search-node.ts'
-
-// Other tests may use both processors.
-t.setTimeout(120_000)
 
 const folderOf = (dataFolder: string) => join(dataFolder, 'plugins/search/not-in-backups/users')
 

@@ -10,9 +10,6 @@ import {
   untilComplete,
 } from './fixtures/search-node.ts'
 
-// Other tests may use both processors.
-t.setTimeout(120_000)
-
 const node = await createSearchNode({ config: { search: { maxFileSize: 2000 } } })
 t.teardown(() => node.stop())
 

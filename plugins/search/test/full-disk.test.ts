@@ -1,8 +1,5 @@
 import { onSmallDisk } from '@nodekeep/kernel/testing'
-import t, { test } from 'tap'
-
-// Other tests may use both processors.
-t.setTimeout(120_000)
+import { test } from 'tap'
 
 test('the search leaves the last room of a disk to files, and goes on when there is more', async (t) => {
   const report = await onSmallDisk('700m', new URL('./fixtures/search-on-small-disk.ts', import.meta.url))

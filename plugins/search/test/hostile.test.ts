@@ -1,11 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { deflateSync } from 'node:zlib'
 import fc from 'fast-check'
-import t, { test } from 'tap'
+import { test } from 'tap'
 import { createSearchNode, found, pdfOf, put, statusOf, untilComplete } from './fixtures/search-node.ts'
-
-// Other tests may use both processors.
-t.setTimeout(300_000)
 
 /** Fuzzed files, unless the environment sets another number. */
 const count = Number(process.env.TEST_RUNS ?? 60)

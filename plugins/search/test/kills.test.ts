@@ -7,9 +7,6 @@ import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { found, put, search, statusOf, untilComplete } from './fixtures/search-node.ts'
 
-// Other tests may use both processors.
-t.setTimeout(300_000)
-
 /** Kills, unless the environment sets another number. */
 const kills = Number(process.env.TEST_RUNS ?? 3)
 

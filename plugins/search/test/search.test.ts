@@ -12,8 +12,6 @@ import {
   untilComplete,
 } from './fixtures/search-node.ts'
 
-// Other tests may use both processors.
-t.setTimeout(120_000)
 t.jobs = 3
 
 const node = await createSearchNode()

@@ -5,13 +5,10 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import tap, { type Test, test } from 'tap'
+import { type Test, test } from 'tap'
 import { TufSource } from '../src/tuf-source.ts'
 import { releaseFiles } from './fixtures/tuf-repository.ts'
 import { never, tufSubject } from './fixtures/tuf-subject.ts'
-
-// It starts seven processes, one after the other.
-tap.setTimeout(120_000)
 
 const program = fileURLToPath(new URL('./fixtures/download-program.ts', import.meta.url))
 

@@ -1,9 +1,7 @@
 // In a process of its own: the disk is a mount that a process apart has.
 
 import { onSmallDisk } from '@nodekeep/kernel/testing'
-import t, { test } from 'tap'
-
-t.setTimeout(60_000)
+import { test } from 'tap'
 
 test('a full disk is told, also by an update that has not begun', async (t) => {
   const found = await onSmallDisk('1m', new URL('./fixtures/full-disk-program.ts', import.meta.url))

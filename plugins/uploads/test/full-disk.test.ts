@@ -1,8 +1,5 @@
 import { onSmallDisk } from '@nodekeep/kernel/testing'
-import t, { test } from 'tap'
-
-// Other tests may use both processors.
-t.setTimeout(120_000)
+import { test } from 'tap'
 
 test('an upload survives a full disk, and is stored once there is room', async (t) => {
   const found = await onSmallDisk('220m', new URL('fixtures/uploads-on-small-disk.ts', import.meta.url))

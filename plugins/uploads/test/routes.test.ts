@@ -19,8 +19,6 @@ import {
 
 const node = await createUploadsNode({ config: { storage: { maxFileSize: 8 * 1024 * 1024 } } })
 t.teardown(() => node.stop())
-// Other tests may use both processors.
-t.setTimeout(120_000)
 
 const mebibyte = 1024 * 1024
 const dayMs = 24 * 60 * 60 * 1000

@@ -5,12 +5,9 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import t, { type Test, test } from 'tap'
+import { type Test, test } from 'tap'
 import { Upload, type UploadOptions } from 'tus-js-client'
 import { type Client, createUploadsNode, read } from './fixtures/uploads-node.ts'
-
-// Other tests may use both processors.
-t.setTimeout(120_000)
 
 const mebibyte = 1024 * 1024
 

@@ -5,9 +5,6 @@ import { userDataConformance } from '@nodekeep/plugin-sdk/conformance/user-data'
 import t from 'tap'
 import { begin, type Client, createUploadsNode, patch, uploads } from './fixtures/uploads-node.ts'
 
-// Other tests may use both processors.
-t.setTimeout(120_000)
-
 // Users are apart, so one node is enough for all tests.
 const dataFolder = t.testdir()
 let holders: RegistryReader<UserDataHolder> | undefined

@@ -8,7 +8,6 @@ import { propertiesIn, propfindOf, responsesIn } from './fixtures/multistatus.ts
 // Users are apart, so one node is enough for all tests.
 const node = await createDavNode()
 t.teardown(() => node.stop())
-t.setTimeout(120_000)
 
 const connect = async () => connectProgram(node, await node.signIn())
 const one = { depth: '0' }

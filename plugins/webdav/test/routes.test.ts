@@ -6,7 +6,6 @@ import { responsesIn } from './fixtures/multistatus.ts'
 // Users are apart, so one node is enough for all tests.
 const node = await createDavNode({ config: { storage: { maxFileSize: 1024 * 1024 } } })
 t.teardown(() => node.stop())
-t.setTimeout(120_000)
 
 const connect = async () => connectProgram(node, await node.signIn())
 

@@ -5,9 +5,6 @@ import { connectProgram, createDavNode, programWith } from './fixtures/dav-node.
 import { lockPath } from './fixtures/locking.ts'
 import { propertiesIn, propfindOf } from './fixtures/multistatus.ts'
 
-// Other tests may use both processors.
-t.setTimeout(120_000)
-
 // Users are apart, so one node is enough for all tests.
 const dataFolder = t.testdir()
 let holders: RegistryReader<UserDataHolder> | undefined

@@ -14,7 +14,6 @@ import { tarEnd, tarHeader, tarPadding } from '../../src/archive/tar-blocks.ts'
 import { writeArchive } from '../../src/archive/write-archive.ts'
 import { each, file, folder, header, run } from './fixtures/sources.ts'
 
-t.setTimeout(200_000)
 t.jobs = 3
 
 const maxBytes = 2 ** 30

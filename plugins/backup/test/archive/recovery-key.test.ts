@@ -1,12 +1,10 @@
 import { join } from 'node:path'
 import fc from 'fast-check'
-import tap, { test } from 'tap'
+import { test } from 'tap'
 import { verifyArchive } from '../../src/archive/read-archive.ts'
 import { generateKey, parseIdentity, recipientProblem } from '../../src/archive/recovery-key.ts'
 import { writeArchive } from '../../src/archive/write-archive.ts'
 import { each, file, header, isInstalled, run } from './fixtures/sources.ts'
-
-tap.setTimeout(200_000)
 
 test('a new key has the two halves of age', async (t) => {
   const [one, other] = await Promise.all([generateKey(), generateKey()])

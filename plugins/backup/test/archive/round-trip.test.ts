@@ -4,15 +4,12 @@ import { mkdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { emptyFolder } from '@nodekeep/plugin-sdk/archive'
 import fc from 'fast-check'
-import tap, { type Test, test } from 'tap'
+import { type Test, test } from 'tap'
 import { readHeader, unpackBackup, verifyArchive } from '../../src/archive/read-archive.ts'
 import type { ArchiveSource } from '../../src/archive/read-sources.ts'
 import { generateKey } from '../../src/archive/recovery-key.ts'
 import { writeArchive } from '../../src/archive/write-archive.ts'
 import { each, expectedTree, file, folder, header, isInstalled, run, tree } from './fixtures/sources.ts'
-
-// Each archive starts threads. Together they may take longer than the default on a busy machine.
-tap.setTimeout(200_000)
 
 const maxBytes = 2 ** 30
 const noAge = (await isInstalled('age')) ? false : 'age is not installed'

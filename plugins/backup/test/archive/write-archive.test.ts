@@ -3,14 +3,12 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { onSmallDisk } from '@nodekeep/kernel/testing'
-import tap, { type Test, test } from 'tap'
+import { type Test, test } from 'tap'
 import { unpackBackup, verifyArchive } from '../../src/archive/read-archive.ts'
 import type { ArchiveSource } from '../../src/archive/read-sources.ts'
 import { generateKey } from '../../src/archive/recovery-key.ts'
 import { writeArchive } from '../../src/archive/write-archive.ts'
 import { each, file, folder, header } from './fixtures/sources.ts'
-
-tap.setTimeout(200_000)
 
 /** Asserts that writing fails with an error, and that no file is left. */
 async function fails(

@@ -9,11 +9,9 @@ import {
   type StateStore,
   type User,
 } from '@nodekeep/plugin-sdk'
-import t, { test } from 'tap'
+import { test } from 'tap'
 import { fileEntry, makeBackup, partOf, put } from '../fixtures/backup-node.ts'
 import { houseFor, restore } from '../restore/fixtures/house.ts'
-
-t.setTimeout(120_000)
 
 const clients = 12
 

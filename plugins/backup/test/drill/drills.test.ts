@@ -24,8 +24,6 @@ interface Status {
   readonly rehearsed: string | null
 }
 
-// It starts many nodes, and waits for most of them.
-t.setTimeout(200_000)
 t.jobs = 3
 
 const quiet = { info() {}, warn() {}, error() {} }

@@ -6,7 +6,6 @@ import t, { type Test, test } from 'tap'
 import { generateKey } from '../../src/archive/recovery-key.ts'
 import { createBackupNode, makeBackup, put } from '../fixtures/backup-node.ts'
 
-t.setTimeout(60_000)
 t.jobs = 3
 
 interface Found {

@@ -8,8 +8,6 @@ import { rewriterOf } from '../drill/fixtures/rewrite-archive.ts'
 import { makeBackup, put } from '../fixtures/backup-node.ts'
 import { houseFor, read, restore, restoresIn } from './fixtures/house.ts'
 
-t.setTimeout(120_000)
-
 /** A node with a backup that somebody changes, with a manifest that agrees. */
 async function forgery(t: Test) {
   const house = houseFor(t)

@@ -3,11 +3,9 @@ import fs, { existsSync, readdirSync } from 'node:fs'
 import fsPromises from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
-import t, { test } from 'tap'
+import { test } from 'tap'
 import { makeBackup, put } from '../fixtures/backup-node.ts'
 import { houseFor, read, restore } from './fixtures/house.ts'
-
-t.setTimeout(120_000)
 
 type Call = (...args: unknown[]) => unknown
 

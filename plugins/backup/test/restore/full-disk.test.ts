@@ -1,9 +1,7 @@
 // In a process of its own: the disk is a mount that a process apart has.
 
 import { onSmallDisk } from '@nodekeep/kernel/testing'
-import t, { test } from 'tap'
-
-t.setTimeout(120_000)
+import { test } from 'tap'
 
 test('a full disk ends the restore, leaves nothing of it, and a restore works once there is room', async (t) => {
   const found = await onSmallDisk('64m', new URL('./fixtures/full-disk-node.ts', import.meta.url))

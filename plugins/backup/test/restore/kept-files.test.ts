@@ -6,7 +6,6 @@ import { readHeader } from '../../src/archive/read-archive.ts'
 import { makeBackup, put } from '../fixtures/backup-node.ts'
 import { houseFor, read, restore } from './fixtures/house.ts'
 
-t.setTimeout(120_000)
 t.jobs = 2
 
 type Items = NodeAnswers['GET /api/files/trash']['items']

@@ -1,9 +1,7 @@
 // In a process of its own: it waits for processes that have mounts of their own.
 
 import { onSmallDisk } from '@nodekeep/kernel/testing'
-import t, { test } from 'tap'
-
-t.setTimeout(120_000)
+import { test } from 'tap'
 
 test('a data folder and storages that are mounts of their own are restored', async (t) => {
   const found = await onSmallDisk('256m', new URL('./fixtures/mounted-node.ts', import.meta.url))

@@ -7,7 +7,6 @@ import { RestoreFolders } from '../../src/restore/restore-folder.ts'
 import { makeBackup, put } from '../fixtures/backup-node.ts'
 import { houseFor, read, restore, restoresIn } from './fixtures/house.ts'
 
-t.setTimeout(120_000)
 t.jobs = 3
 
 async function cancel(owner: TestUser): Promise<readonly [status: number, body: Record<string, unknown>]> {

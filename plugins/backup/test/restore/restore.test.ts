@@ -18,7 +18,6 @@ import { RestoreFolders } from '../../src/restore/restore-folder.ts'
 import { fileEntry, makeBackup, participantPlugin, partOf, put, unpacked } from '../fixtures/backup-node.ts'
 import { houseFor, read, restore, restoresIn, untilFinished } from './fixtures/house.ts'
 
-t.setTimeout(120_000)
 t.jobs = 3
 
 test('a restore is prepared, compared and confirmed in two steps, and a later one takes its place', async (t) => {

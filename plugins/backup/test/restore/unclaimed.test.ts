@@ -11,7 +11,6 @@ import { generateKey } from '../../src/archive/recovery-key.ts'
 import { createBackupNode, makeBackup, put } from '../fixtures/backup-node.ts'
 import { read, restoresIn } from './fixtures/house.ts'
 
-t.setTimeout(120_000)
 t.jobs = 3
 
 interface Archive {

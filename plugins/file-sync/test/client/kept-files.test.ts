@@ -7,9 +7,6 @@ import t, { type Test } from 'tap'
 import { createSyncNode, send } from '../fixtures/sync-node.ts'
 import { type RunningSync, syncFolder, temporaryFolder, tree, until } from './fixtures/synced-folders.ts'
 
-// Other tests may use both processors.
-t.setTimeout(240_000)
-
 /** All changes of the test are wanted. */
 const deletionLimits = { files: 10_000, share: 1 }
 

@@ -20,9 +20,6 @@ import { openSyncFolder } from '../../src/client/index.ts'
 import { createSyncNode } from '../fixtures/sync-node.ts'
 import { type RunningSync, syncFolder, temporaryFolder, tree, until } from './fixtures/synced-folders.ts'
 
-// Other tests may use both processors.
-t.setTimeout(120_000)
-
 const node = await createSyncNode()
 t.teardown(() => node.stop())
 

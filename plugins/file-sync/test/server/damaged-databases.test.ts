@@ -10,8 +10,6 @@ import t from 'tap'
 import { syncFolder, temporaryFolder } from '../client/fixtures/synced-folders.ts'
 import { createSyncNode } from '../fixtures/sync-node.ts'
 
-t.setTimeout(120_000)
-
 /** Damages that real disks and copies do to files. */
 const damages = {
   garbage: (file: string) => writeFile(file, randomBytes(20_000)),

@@ -5,9 +5,6 @@ import t from 'tap'
 import { captureServices } from '../fixtures/captured-services.ts'
 import { createFilesNode } from '../fixtures/files-node.ts'
 
-// The promise is 10 seconds for each flood on a quiet machine. Other tests may use both processors.
-t.setTimeout(300_000)
-
 interface Page {
   readonly changes: readonly Pick<FileChange, 'op' | 'path' | 'source' | 'revision'>[]
   readonly cursor: string

@@ -8,9 +8,6 @@ import { createFilesNode, get, post, put } from '../fixtures/files-node.ts'
 type Trash = NodeAnswers['GET /api/files/trash']
 type Versions = NodeAnswers['GET /api/files/versions']
 
-// Nodes start and stop, also on a busy machine.
-t.setTimeout(120_000)
-
 async function trash(user: TestUser, query = ''): Promise<Trash> {
   return (await (await user.fetch(`/api/files/trash${query}`)).json()) as Trash
 }

@@ -4,9 +4,6 @@ import t from 'tap'
 import { captureServices } from '../fixtures/captured-services.ts'
 import { createFilesNode, put } from '../fixtures/files-node.ts'
 
-// Nodes start and stop, also on a busy machine.
-t.setTimeout(120_000)
-
 function setQuota(by: TestUser, uuid: string, quota: unknown): Promise<Response> {
   return by.fetch(`/api/files/quotas/${uuid}`, {
     method: 'PUT',

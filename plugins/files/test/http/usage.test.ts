@@ -12,9 +12,6 @@ import { keptOf } from '../fixtures/kept-api.ts'
 import { shakyBackend } from '../fixtures/shaky-backend.ts'
 import { createNodeWithTwoMounts } from '../fixtures/two-mounts.ts'
 
-// Nodes start and stop, also on a busy machine.
-t.setTimeout(120_000)
-
 type Usage = NodeAnswers['GET /api/files/usage']
 type All = NodeAnswers['GET /api/files/usage/all']
 

@@ -1,8 +1,5 @@
 import { onSmallDisk } from '@nodekeep/kernel/testing'
-import t, { test } from 'tap'
-
-// Nodes start and stop, also on a busy machine.
-t.setTimeout(120_000)
+import { test } from 'tap'
 
 test('on a full disk, deletions, restores and the purge go on, overwrites are refused, and nothing is lost', async (t) => {
   const report = await onSmallDisk('64m', new URL('../fixtures/kept-on-full-disk.ts', import.meta.url))

@@ -5,9 +5,6 @@ import { post, put } from '../fixtures/files-node.ts'
 import { userOfNode } from '../fixtures/kept-api.ts'
 import { createKeptNode, keptFilesOf, type storages } from '../fixtures/kept-node.ts'
 
-// Nodes start and stop, also on a busy machine.
-t.setTimeout(120_000)
-
 /** Items that may give way, of 100 bytes each. */
 const oldItems = 5
 

@@ -6,9 +6,6 @@ import { ageKept } from '../fixtures/age-kept.ts'
 import { userOfNode } from '../fixtures/kept-api.ts'
 import { createKeptNode, keptFilesOf } from '../fixtures/kept-node.ts'
 
-// Nodes start and stop, also on a busy machine.
-t.setTimeout(120_000)
-
 const dayMs = 24 * 60 * 60 * 1000
 
 async function until(isTrue: () => Promise<boolean>): Promise<void> {

@@ -5,8 +5,6 @@ import { replay } from '../fixtures/replay.ts'
 import { shakyBackend } from '../fixtures/shaky-backend.ts'
 
 t.jobs = 2
-// Nodes start and stop, also on a busy machine.
-t.setTimeout(120_000)
 
 for (const kind of storages) {
   t.test(`a deleted folder comes back with everything in it, on the storage "${kind}"`, async (t) => {

@@ -6,9 +6,6 @@ import { keptFilesOf } from '../fixtures/kept-node.ts'
 import { objectBackend } from '../fixtures/object-backend.ts'
 import { shakyBackend } from '../fixtures/shaky-backend.ts'
 
-// Each step of each change fails.
-t.setTimeout(300_000)
-
 /** Stores without steps for folders, which keep what they replace. They move single files, or only copy them. */
 const kinds = ['moves', 'copies'] as const
 

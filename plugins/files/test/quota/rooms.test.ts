@@ -9,9 +9,6 @@ import { createFilesNode, post, put } from '../fixtures/files-node.ts'
 import { createKeptNode } from '../fixtures/kept-node.ts'
 import { createNodeWithTwoMounts } from '../fixtures/two-mounts.ts'
 
-// Nodes start and stop, also on a busy machine.
-t.setTimeout(120_000)
-
 type Quota = NonNullable<NodeAnswers['GET /api/files/usage']['quota']>
 
 const seed = Number(process.env.TEST_SEED ?? Math.floor(Math.random() * 2 ** 31))

@@ -6,9 +6,6 @@ import { countingBackend } from '../fixtures/counting-backend.ts'
 import { createFilesNode, get, post, put } from '../fixtures/files-node.ts'
 import { createKeptNode, storages } from '../fixtures/kept-node.ts'
 
-// Nodes start and stop, also on a busy machine.
-t.setTimeout(120_000)
-
 /** The group of a change that was made. */
 async function groupOf(change: Promise<Response>): Promise<string> {
   const answer = await change

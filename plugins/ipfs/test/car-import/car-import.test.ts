@@ -10,8 +10,6 @@ import { type Block, block, carOf, file, folder, rawBlock, node as unixFs, varin
 import { fixture, importCar, listed, spools, startedNode, textOf } from './import-node.ts'
 
 t.jobs = 3
-// Nodes start and stop, also on a busy machine.
-t.setTimeout(120_000)
 
 t.test('the files of CARs that Kubo made are written as they are', async (t) => {
   const node = await startedNode(t)

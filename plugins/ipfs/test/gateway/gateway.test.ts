@@ -14,8 +14,6 @@ import { isStored } from '../store/fixtures/store-stand.ts'
 import { type Block, carBlocks, fixture, type PublishedNode, publishedNode } from './published-node.ts'
 
 t.jobs = 3
-// Nodes start and stop, also on a busy machine.
-t.setTimeout(120_000)
 
 async function startedNode(t: Test, holdMs?: number): Promise<PublishedNode> {
   const node = await publishedNode(holdMs)

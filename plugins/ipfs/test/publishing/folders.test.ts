@@ -5,9 +5,6 @@ import type { CID } from 'multiformats/cid'
 import t from 'tap'
 import { createIpfsNode, post, publications, publish, put, states, withdraw } from '../fixtures/ipfs-node.ts'
 
-// The disk of another program may be slow with 10,000 files.
-t.setTimeout(120_000)
-
 const oddNames = [
   'percent %2F',
   'question?',

@@ -1,8 +1,6 @@
 import { onSmallDisk } from '@nodekeep/kernel/testing'
 import t from 'tap'
 
-t.setTimeout(120_000)
-
 t.test('a publication that finds the disk full fails, and nothing of it is reachable', async (t) => {
   const found = await onSmallDisk('32m', new URL('../fixtures/full-disk-publisher.ts', import.meta.url))
   if (found === null) return void t.pass('a small disk cannot be mounted here', { skip: true })

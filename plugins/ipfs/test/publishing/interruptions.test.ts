@@ -10,9 +10,6 @@ import { endlessStorage } from '../fixtures/endless-storage.ts'
 import { createIpfsNode, post, publications, publish, put, states, withdraw } from '../fixtures/ipfs-node.ts'
 import { rowsOf } from '../fixtures/tables.ts'
 
-// Nodes start and stop, also on a busy machine.
-t.setTimeout(120_000)
-
 const endless = {
   plugins: [endlessStorage],
   config: { storage: { mounts: { '/endless': 'endless' } }, server: { drainSeconds: 1 } },

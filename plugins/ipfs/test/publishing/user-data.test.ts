@@ -6,9 +6,6 @@ import { userDataConformance } from '@nodekeep/plugin-sdk/conformance/user-data'
 import t from 'tap'
 import { createIpfsNode, publications, publish, put } from '../fixtures/ipfs-node.ts'
 
-// Nodes start and stop, also on a busy machine.
-t.setTimeout(120_000)
-
 // Users are apart, so one node is enough for all tests.
 const dataFolder = t.testdir()
 const start = async () => {

@@ -1,9 +1,6 @@
 import t from 'tap'
 import { createIpfsNode, post, publications, publish, put, withdraw } from '../fixtures/ipfs-node.ts'
 
-// Nodes start and stop, also on a busy machine.
-t.setTimeout(120_000)
-
 t.test('two users publish the same bytes, and each withdraws only their own', async (t) => {
   const node = await createIpfsNode()
   t.teardown(() => node.stop())

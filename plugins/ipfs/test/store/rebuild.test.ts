@@ -29,9 +29,6 @@ import {
   storeStand,
 } from './fixtures/store-stand.ts'
 
-// Each store has a thread, which starts slowly on a busy machine.
-t.setTimeout(120_000)
-
 function loseIndex({ index }: StoreStand): void {
   for (const ending of ['', '-wal', '-shm']) rmSync(index + ending, { force: true })
 }

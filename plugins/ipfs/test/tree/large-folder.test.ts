@@ -6,9 +6,6 @@ import { createIpfsBackend } from '../../src/tree/ipfs-driver.ts'
 import { silent } from '../fixtures/ipfs-folder.ts'
 import { createIpfsNode, put } from '../fixtures/ipfs-node.ts'
 
-// A folder of this size takes a while on a busy machine.
-t.setTimeout(300_000)
-
 const count = 50_000
 const pageEntries = 10_000
 

@@ -7,9 +7,6 @@ import type { TestUser } from '@nodekeep/kernel/testing'
 import t from 'tap'
 import { fixture, photosOf, put, sidesOf, untilComplete, varied } from '../fixtures/preview-node.ts'
 
-// Nodes start and are killed, also on a busy machine.
-t.setTimeout(180_000)
-
 const program = fileURLToPath(new URL('../fixtures/previews-process.ts', import.meta.url))
 
 /** Starts a node in a process of its own. */

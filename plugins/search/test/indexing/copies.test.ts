@@ -1,9 +1,6 @@
 import { definePlugin, StorageBackends } from '@nodekeep/plugin-sdk'
-import t, { test } from 'tap'
+import { test } from 'tap'
 import { createSearchNode, put, statusOf, untilComplete } from '../fixtures/search-node.ts'
-
-// Other tests may use both processors.
-t.setTimeout(120_000)
 
 /** The paths of the files that were read, in their order. */
 const reads: string[] = []

@@ -1,8 +1,5 @@
-import t, { test } from 'tap'
+import { test } from 'tap'
 import { createSearchNode, put, untilComplete } from '../fixtures/search-node.ts'
-
-// Other tests may use both processors.
-t.setTimeout(120_000)
 
 test('a user has a bounded number of searches at a time', async (t) => {
   const node = await createSearchNode()

@@ -10,9 +10,6 @@ import t, { type Test } from 'tap'
 import { begin, offsetOf, patch, sendForm } from '../fixtures/guest-uploads.ts'
 import { call, link, namesIn, shareOf } from '../fixtures/share-node.ts'
 
-// Other tests may use both processors.
-t.setTimeout(300_000)
-
 const content = '0123456789'
 
 interface RunningNode {

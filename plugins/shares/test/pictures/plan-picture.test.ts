@@ -4,16 +4,13 @@ import { join } from 'node:path'
 import { needsPrograms } from '@nodekeep/kernel/testing'
 import fc from 'fast-check'
 import sharp from 'sharp'
-import tap, { test } from 'tap'
+import { test } from 'tap'
 import { exifBlock, gifExtension, pngChunk, riffChunk, secret, segment } from './fixtures/camera-data.ts'
 import { checkCleaned, tagsThatExiftoolFinds } from './fixtures/check-cleaned.ts'
 import { cleaned, cleanedBytes } from './fixtures/cleaned.ts'
 import { basePictures, generatedPicture } from './fixtures/generated-pictures.ts'
 
 // `npm run test:faults -- cleaned-pictures` has 10,000 pictures.
-
-// Other tests may use both processors.
-tap.setTimeout(200_000)
 
 test('pictures leave without data of cameras, and with their pixels', {
   skip: needsPrograms('exiftool'),

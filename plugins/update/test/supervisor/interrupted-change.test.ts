@@ -12,16 +12,13 @@ import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { mock } from 'node:test'
-import tap, { type Test, test } from 'tap'
+import { type Test, test } from 'tap'
 import { SupervisedReleases } from '../../src/releases/supervised-releases.ts'
 import { copyDatabases, databasesIn, putBackDatabases } from '../../src/supervisor/database-copies.ts'
 import type { NodeProcess } from '../../src/supervisor/node-process.ts'
 import { type ChangeOptions, ReleaseChanges } from '../../src/supervisor/release-changes.ts'
 import { ReleaseFolder } from '../../src/supervisor/release-folder.ts'
 import { type Change, changeOf, readHistory, SupervisorState } from '../../src/supervisor/supervisor-state.ts'
-
-// It kills a supervisor at each of its changes of the disk. On a busy machine, that takes longer than the default.
-tap.setTimeout(120_000)
 
 const quiet = { info() {}, warn() {}, error() {} }
 const hour = 60 * 60 * 1000

@@ -10,7 +10,6 @@ const start = () =>
 // Users are apart, so one node is enough for all tests.
 let node = await start()
 t.teardown(() => node.stop())
-t.setTimeout(120_000)
 
 const connect = async () => connectProgram(node, await node.signIn())
 const submit = (...tokens: string[]) => ({ if: tokens.map((token) => `(<${token}>)`).join(' ') })

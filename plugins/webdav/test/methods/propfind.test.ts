@@ -5,7 +5,6 @@ import { propertiesIn, propfindOf, responsesIn } from '../fixtures/multistatus.t
 // Users are apart, so one node is enough for all tests.
 const node = await createDavNode({ config: { storage: { quota: '10MB' } } })
 t.teardown(() => node.stop())
-t.setTimeout(120_000)
 
 const connect = async () => connectProgram(node, await node.signIn())
 const one = { headers: { depth: '0' } }

@@ -7,7 +7,6 @@ const node = await createDavNode({
   config: { webdav: { propertyBytesPerEntry: 2000, propertyBytesPerUser: 3000 } },
 })
 t.teardown(() => node.stop())
-t.setTimeout(120_000)
 
 const connect = async () => connectProgram(node, await node.signIn())
 const one = { headers: { depth: '0' } }

@@ -4,7 +4,6 @@ import { connectProgram, contentOf, createDavNode, namesIn } from '../fixtures/d
 // Users are apart, so one node is enough for all tests.
 const node = await createDavNode()
 t.teardown(() => node.stop())
-t.setTimeout(120_000)
 
 const connect = async () => connectProgram(node, await node.signIn())
 const to = (destination: string, headers: Record<string, string> = {}) => ({

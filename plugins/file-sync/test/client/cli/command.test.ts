@@ -12,8 +12,6 @@ import t, { type Test } from 'tap'
 import { createSyncNode } from '../../fixtures/sync-node.ts'
 import { temporaryFolder } from '../fixtures/synced-folders.ts'
 
-t.setTimeout(120_000)
-
 const command = fileURLToPath(new URL('../../../bin/nodekeep-sync.js', import.meta.url))
 const nodekeep = fileURLToPath(new URL('../../../../../kernel/bin/nodekeep.js', import.meta.url))
 /** Without it, each command would start another process, which has it. */

@@ -1,8 +1,6 @@
 // In a process of its own: the disks are mounts that processes apart have.
 import { onSmallDisk } from '@nodekeep/kernel/testing'
-import t, { test } from 'tap'
-
-t.setTimeout(120_000)
+import { test } from 'tap'
 
 test('a client on a full or read-only disk says so, loses nothing, and goes on once it can', async (t) => {
   const found = await onSmallDisk('72m', new URL('./fixtures/full-disk-client.ts', import.meta.url))

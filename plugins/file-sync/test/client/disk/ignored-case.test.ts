@@ -7,9 +7,6 @@ import { createSyncNode } from '../../fixtures/sync-node.ts'
 import { syncFolder, temporaryFolder, tree, until } from '../fixtures/synced-folders.ts'
 import { ignoreCase } from './fixtures/ignore-case.ts'
 
-// Other tests may use both processors.
-t.setTimeout(120_000)
-
 t.test('a disk that ignores case has a path only as its names are spelled', async (t) => {
   const folder = await temporaryFolder(t)
   ignoreCase(folder)

@@ -10,8 +10,6 @@ import type { LocalFileEntry } from '../../../src/client/ports.ts'
 import { SyncFailure } from '../../../src/client/sync-failure.ts'
 import { temporaryFolder } from '../fixtures/synced-folders.ts'
 
-t.setTimeout(120_000)
-
 t.test('a file that a program writes to while it is replaced is rescued', async (t) => {
   const folder = await temporaryFolder(t)
   const disk = await LocalDisk.open(folder)
