@@ -6,7 +6,7 @@ import keptKills from './kept-kills.faults.ts'
 import { runFaults } from './run-faults.ts'
 import storageKills from './storage-kills.faults.ts'
 
-// One round of each part of which no other test plays a round, if it is short: a part must not fall behind the product.
+// Three short parts that no other test plays. A round of each shows that they have not fallen behind the product.
 const parts: Readonly<Record<string, Fault>> = {
   backup,
   'kept-kills': keptKills,

@@ -9,9 +9,6 @@ import { wat } from './fixtures/wat.ts'
 /** Durations of calls in milliseconds, in ascending order. */
 type Times = readonly number[]
 
-/** The functions that each attacker calls. */
-const hostileCalls = ['loop', ...Array(4).fill(['grow', 'deep', 'trap']).flat()] as readonly string[]
-
 /** Requests /health until the returned function is called, which returns the duration of each answer. */
 function watchHealth(node: TestNode) {
   const times: number[] = []
@@ -38,7 +35,7 @@ function variantOf(module: Uint8Array, number: number): Uint8Array {
 }
 
 t.test('a node answers 100 calls at once, of which a quarter are hostile calls of other users', async (t) => {
-  // Long enough for the honest calls on a busy machine. Each of the two loops takes it up.
+  // Long enough for the honest calls on a busy machine. Each of the four loops takes it up.
   const timeoutMs = 2000
   const node = await createNativeNode(t, { timeoutMs, memoryMB: 16 })
   const users = await Promise.all(Array.from({ length: 3 }, () => node.signIn()))
@@ -46,7 +43,7 @@ t.test('a node answers 100 calls at once, of which a quarter are hostile calls o
   for (const user of users) await store(user, '/a.wasm', await wat(arithmetic))
   const module = await wat(hostile)
   for (const attacker of attackers) {
-    for (const index of hostileCalls.keys())
+    for (let index = 0; index < 13; index += 1)
       await store(attacker, `/h-${index}.wasm`, variantOf(module, index))
   }
   for (const user of users) await callFile(user, '/a.wasm', 'add', [1, 2])
@@ -54,7 +51,8 @@ t.test('a node answers 100 calls at once, of which a quarter are hostile calls o
   const health = watchHealth(node)
   let attacked = 0
   const attacks = attackers.flatMap((attacker) =>
-    hostileCalls.map(async (name, index) => {
+    Array.from({ length: 13 }, async (_, index) => {
+      const name = ['loop', 'grow', 'deep', 'trap', 'grow', 'trap', 'deep'][index % 7] as string
       const response = await callFile(attacker, `/h-${index}.wasm`, name)
       attacked += 1
       t.match(response, { status: 422, body: { code: 'UNPROCESSABLE' } }, name)
@@ -75,7 +73,7 @@ t.test('a node answers 100 calls at once, of which a quarter are hostile calls o
   const times = await health()
   // Loops in the process of the node would hold most answers up for the whole limit.
   const median = times[Math.floor(times.length / 2)] as number
-  t.ok(median < timeoutMs, `half of the answers of /health took less than ${median.toFixed(1)} ms`)
+  t.ok(median < timeoutMs / 2, `half of the answers of /health took less than ${median.toFixed(1)} ms`)
   t.equal(
     (await callFile(users[0] as TestUser, '/a.wasm', 'add', [1, 2])).text,
     '{"success":true,"result":3}',
