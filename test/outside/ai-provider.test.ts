@@ -11,12 +11,9 @@ import { run, start } from './terminal.ts'
 const nodekeep = 'node_modules/.bin/nodekeep'
 const wallet = '0x52908400098527886E0F7030069857D2E4169EE7'
 
-// The time of an installation depends on the disk and the registry. This file installs the packages itself outside of a full run.
-const timeout = 240_000
-t.setTimeout(2 * timeout)
 const { folder } = await consumerForTest(t)
 
-t.test('an AI provider of the scaffold passes the suite and replies to users', { timeout }, async (t) => {
+t.test('an AI provider of the scaffold passes the suite and replies to users', async (t) => {
   const { plugin, tests } = await makePlugin(t, folder, 'ai', 'my-provider')
   t.match(tests, /arrive as they were sent/)
 

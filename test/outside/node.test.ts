@@ -14,12 +14,9 @@ const program = `(module
   (memory (export "memory") 1)
   (func (export "_start") (call $exit (i32.const 7))))`
 
-// The time of an installation depends on the disk and the registry. This file installs the packages itself outside of a full run.
-const timeout = 120_000
-t.setTimeout(2 * timeout)
 const consumer = await consumerForTest(t)
 
-t.test('a node starts from the packages, runs programs, and stops', { timeout }, async (t) => {
+t.test('a node starts from the packages, runs programs, and stops', async (t) => {
   const nodekeep = join(consumer.folder, 'node_modules/.bin/nodekeep')
   const data = join(consumer.folder, 'data')
   const node = startProgram(nodekeep, ['start', '--port', '0', '--data', data], {
@@ -55,7 +52,7 @@ t.test('a node starts from the packages, runs programs, and stops', { timeout },
   t.strictSame(await ended, [0, null])
 })
 
-t.test('a plugin is added to a node of packages', { timeout }, async (t) => {
+t.test('a plugin is added to a node of packages', async (t) => {
   const nodekeep = join(consumer.folder, 'node_modules/.bin/nodekeep')
   const folder = join(consumer.folder, 'added')
   await mkdir(folder)

@@ -1,7 +1,7 @@
 /**
  * Runs test files in this process, one after the other. The variable that `test-group.ts` names has the paths of the files from
- * the root. Each file is a test of tap, and the file imports that test as tap: its tests, its teardowns, its time limit and its
- * number of jobs end with it.
+ * the root. Each file is a test of tap, and the file imports that test as tap: its tests, its teardowns and its number of jobs end
+ * with it.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { Session } from 'node:inspector'
@@ -25,7 +25,6 @@ registerHooks({
   resolve: (specifier, context, next) =>
     specifier === 'tap' ? { url: standIn, shortCircuit: true } : next(specifier, context),
 })
-const { timeout } = tap.options
 // tap listens for signals from now on.
 tap.pipe(process.stdout)
 // Keeps the process alive while a test waits for something that does not, such as an unreferenced timer.
@@ -36,9 +35,6 @@ for (const file of files) {
   let removeFolders = () => {}
   await tap.test(file, async (t) => {
     removeFolders = placeFolders(t, file)
-    // The time limit of the process counts from here. When it is over, tap names what still runs, and ends the process.
-    tap.setTimeout(timeout ?? 0)
-    t.setTimeout = (ms) => tap.setTimeout(ms)
     fileTest.begin(t)
     await import(pathToFileURL(join(root, file)).href)
   })

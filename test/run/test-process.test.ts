@@ -33,6 +33,22 @@ test('an error that escapes from a test fails its file, and is shown', async (t)
   }
 })
 
+test('a test that waits for ever is named and ended, and one that blocks its process is killed', async (t) => {
+  const hanging = {
+    waits: 'const timer = setInterval(() => {}, 60_000); await new Promise(() => {})',
+    blocks: 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)',
+  }
+  const folder = t.testdir()
+  const run = async (name: keyof typeof hanging) => {
+    const file = join(folder, `${name}.mjs`)
+    await writeFile(file, `import t from '${tap}'\nt.test('${name}', async () => { ${hanging[name]} })\n`)
+    return runGroup([file], {}, 15_000)
+  }
+  const [waits, blocks] = await Promise.all([run('waits'), run('blocks')])
+  t.match(waits, { results: [{ ok: false }], tap: /timeout![\s\S]*\nnot ok 1 - waits/, complaint: /SIGALRM/ })
+  t.match(blocks, { results: [{ ok: false }], complaint: /SIGALRM/ })
+})
+
 test('the CPU time of a test has that of the processes that it starts, and of those that they start', async (t) => {
   const folder = t.testdir()
   const path = (name: string) => join(folder, name)

@@ -10,11 +10,11 @@ import { countGroup, countTests, type FileResult } from './count-tests.ts'
 import { keepFolders } from './test-folders.ts'
 import { filesVariable, type TestGroup, usesTap } from './test-group.ts'
 
-/** Seconds until tap ends a file that hangs, and prints what the file waits for. A file may ask for more. */
-const tapTimeout = 300
-
-/** Milliseconds until a process is killed that writes nothing: its event loop is blocked. No file may ask for more. */
-const silenceMs = 400_000
+/**
+ * Milliseconds without output until tap prints what the tests wait for, and ends them. There is no limit for a test or a file: how long
+ * it takes depends on the machine.
+ */
+const longestSilence = 300_000
 
 /** The result of the process of a group. */
 interface TestProcess {
@@ -29,8 +29,15 @@ interface TestProcess {
 /**
  * Runs the files of a group one after the other in one process. A file that is alone is a program of its own. The examples are
  * tested with node:test, which writes TAP if asked to.
+ *
+ * @param silenceMs milliseconds without output until the tests are ended. If the event loop is blocked then, the process is killed after
+ *   a third of that time.
  */
-export async function runGroup(group: TestGroup, env: NodeJS.ProcessEnv): Promise<TestProcess> {
+export async function runGroup(
+  group: TestGroup,
+  env: NodeJS.ProcessEnv,
+  silenceMs = longestSilence,
+): Promise<TestProcess> {
   const isAlone = group.length === 1
   const { parser, results } = isAlone ? countTests(group[0]) : countGroup(group)
   const program = isAlone
@@ -42,6 +49,7 @@ export async function runGroup(group: TestGroup, env: NodeJS.ProcessEnv): Promis
     program,
     { ...env, ...files },
     parser,
+    silenceMs,
   )
   return { ...run, results: results(ended, cpuSeconds) }
 }
@@ -51,14 +59,22 @@ const measured = '"$@" 3>&-; code=$?; times >&3; exit "$code"'
 
 /** The processes that run, each the leader of a group of processes. */
 const running = new Set<number>()
-process.once('exit', () => running.forEach(killProcessGroup))
+process.once('exit', () => {
+  for (const pid of running) signalProcessGroup(pid, 'SIGKILL')
+})
 
-async function runProcess(name: string, program: readonly string[], env: NodeJS.ProcessEnv, parser: Parser) {
+async function runProcess(
+  name: string,
+  program: readonly string[],
+  env: NodeJS.ProcessEnv,
+  parser: Parser,
+  silenceMs: number,
+) {
   const command = ['node', '--conditions=nodekeep-source', '--test-reporter=tap', ...program]
   // Within tests, tap adds options to NODE_OPTIONS.
   const child = spawn('/usr/bin/env', ['-u', 'NODE_OPTIONS', 'sh', '-c', measured, 'sh', ...command], {
     cwd: root,
-    env: toolEnvironment({ TAP_TIMEOUT: `${tapTimeout}`, ...keepFolders, ...env }),
+    env: toolEnvironment({ TAP_TIMEOUT: '0', ...keepFolders, ...env }),
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
     detached: true,
   })
@@ -66,10 +82,13 @@ async function runProcess(name: string, program: readonly string[], env: NodeJS.
   const [, stdout, stderr, cpuTimes] = child.stdio as unknown as readonly [null, Readable, Readable, Readable]
   if (pid === undefined) throw (await once(child, 'error'))[0]
   running.add(pid)
-  const kill = setTimeout(() => killProcessGroup(pid), silenceMs)
+  // tap takes this signal for the end of the time.
+  const end = setTimeout(() => signalProcessGroup(pid, 'SIGALRM'), silenceMs)
+  const kill = setTimeout(() => signalProcessGroup(pid, 'SIGKILL'), silenceMs + silenceMs / 3)
   let tap = ''
   stdout.setEncoding('utf8').on('data', (chunk: string) => {
     tap += chunk
+    end.refresh()
     kill.refresh()
   })
   stdout.pipe(parser)
@@ -79,6 +98,7 @@ async function runProcess(name: string, program: readonly string[], env: NodeJS.
     once(child, 'close'),
     once(parser, 'complete'),
   ])
+  clearTimeout(end)
   clearTimeout(kill)
   running.delete(pid)
   return {
@@ -89,10 +109,10 @@ async function runProcess(name: string, program: readonly string[], env: NodeJS.
   }
 }
 
-/** Ends a process of a test, and the processes that it has started. */
-function killProcessGroup(leader: number): void {
+/** Signals a process of a test, and the processes that it has started. */
+function signalProcessGroup(leader: number, signal: NodeJS.Signals): void {
   try {
-    process.kill(-leader, 'SIGKILL')
+    process.kill(-leader, signal)
   } catch {
     // It has ended.
   }

@@ -10,10 +10,6 @@ import { packed, registry } from './registry.ts'
 
 const cli = fileURLToPath(new URL('../../kernel/bin/nodekeep.js', import.meta.url))
 
-/** A check starts a node. */
-const timeout = 120_000
-t.setTimeout(3 * timeout)
-
 /** A plugin with a dependency, a script that npm would run, and a route for everybody. */
 const notes = (version: string, more: Readonly<Record<string, unknown>> = {}) => ({
   name: 'nodekeep-notes',
@@ -94,7 +90,7 @@ async function deployment(t: Test) {
   }
 }
 
-t.test('a plugin of a registry is added, replaced and removed', { timeout }, async (t) => {
+t.test('a plugin of a registry is added, replaced and removed', async (t) => {
   const { run, packages, configuration, installed, folder } = await deployment(t)
   await writeFile(join(folder, '.npmrc'), `//${new URL(packages.url).host}/:_authToken=key-of-registry\n`)
   const outcome = await run(['plugins', 'add', 'nodekeep-notes', '--yes'])
@@ -129,83 +125,79 @@ t.test('a plugin of a registry is added, replaced and removed', { timeout }, asy
   t.strictSame(await readdir(join(folder, 'data')), [], 'nothing is left')
 })
 
-t.test(
-  'nothing changes if a plugin is declined, fails, or has the id of another one',
-  { timeout },
-  async (t) => {
-    const { run, packages, configuration, written, folder } = await deployment(t)
-    const named = (id: string) => ({
-      ...notes('1.0.0'),
-      name: `nodekeep-${id}`,
-      nodekeep: { id, sdk: '^0.1.0', entry: 'index.js' },
-    })
-    await packages.publish(named('broken'), { 'index.js': "throw new Error('the import broke')" })
-    await packages.publish(named('ends'), { 'index.js': 'process.kill(process.pid, 9)' })
-    await packages.publish(named('killed'), {
-      'index.js': "import { execSync } from 'node:child_process'; execSync('kill -9 ' + process.pid)",
-    })
-    const exits = `import { definePlugin } from '@nodekeep/plugin-sdk'
+t.test('nothing changes if a plugin is declined, fails, or has the id of another one', async (t) => {
+  const { run, packages, configuration, written, folder } = await deployment(t)
+  const named = (id: string) => ({
+    ...notes('1.0.0'),
+    name: `nodekeep-${id}`,
+    nodekeep: { id, sdk: '^0.1.0', entry: 'index.js' },
+  })
+  await packages.publish(named('broken'), { 'index.js': "throw new Error('the import broke')" })
+  await packages.publish(named('ends'), { 'index.js': 'process.kill(process.pid, 9)' })
+  await packages.publish(named('killed'), {
+    'index.js': "import { execSync } from 'node:child_process'; execSync('kill -9 ' + process.pid)",
+  })
+  const exits = `import { definePlugin } from '@nodekeep/plugin-sdk'
       export default definePlugin({ id: 'exits', setup() { process.exit(0) } })`
-    await packages.publish(named('exits'), { 'index.js': exits })
-    await packages.publish(named('files'), notesFiles)
-    const { nodekeep } = named('other')
-    for (const [name, wrong] of [
-      ['null', { nodekeep: { ...nodekeep, folders: null } }],
-      ['list', { nodekeep: { ...nodekeep, commands: { entry: 'index.js', list: [] } } }],
-      ['upper', { nodekeep: { ...nodekeep, id: 'Upper' } }],
-      ['git', { dependencies: { other: `git+file://${folder}` } }],
-      ['folder', { dependencies: { other: `file:${folder}` } }],
-      ['file', { dependencies: { other: `file:${join(folder, 'bundled.tgz')}` } }],
-    ] as const)
-      await packages.publish({ ...named('other'), name: `nodekeep-${name}`, ...wrong }, notesFiles)
-    const bundled = { ...named('storage-local'), name: '@nodekeep/storage-local' }
-    await writeFile(join(folder, 'bundled.tgz'), await packed(bundled, notesFiles))
-    const cases: readonly (readonly [string[], RegExp | string])[] = [
-      [['nodekeep-notes'], 'Nothing was changed. With --yes, the command does not ask.'],
-      [['nodekeep-broken', '--yes'], /"broken" .*threw while it was imported: the import broke/],
-      [
-        ['nodekeep-ends', '--yes'],
-        /The node does not start so\. Nothing was changed\.\s+The plugin "ends" ends the command: process\.kill\(process\.pid, 9\) was called\./,
-      ],
-      [['nodekeep-killed', '--yes'], /Nothing was changed\.\s+The trial start was ended by SIGKILL\./],
-      [
-        ['nodekeep-exits', '--yes'],
-        /The plugin "exits" ends the node: process\.exit\(0\) was called\..*exits\/index\.js:2/s,
-      ],
-      [
-        ['nodekeep-pen', '--yes'],
-        'nodekeep-pen 1.0.0: package.json has no "nodekeep" field, so it is not a Nodekeep plugin.',
-      ],
-      [['nodekeep-null', '--yes'], 'nodekeep-null 1.0.0: package.json: "nodekeep.folders" must be an object'],
-      [
-        ['nodekeep-list', '--yes'],
-        'nodekeep-list 1.0.0: package.json: "nodekeep.commands.list" must be an object',
-      ],
-      [
-        ['nodekeep-upper', '--yes'],
-        'nodekeep-upper 1.0.0: package.json: "nodekeep.id" must be lower case words',
-      ],
-      [['nodekeep-git', '--yes'], 'Fetching packages of type "git" have been disabled'],
-      [['nodekeep-folder', '--yes'], 'Fetching packages of type "directory" have been disabled'],
-      [['nodekeep-file', '--yes'], 'Fetching non-root packages of type "file" have been disabled'],
-      [['nodekeep-gone', '--yes'], /404 Not Found/],
-      [['./folder', '--yes'], '"./folder" is neither a package of a registry nor a tarball (.tgz).'],
-      [['nodekeep-files', '--yes'], 'The configuration has a plugin "files" already: @nodekeep/files ('],
-      [
-        ['./bundled.tgz', '--yes'],
-        'The configuration has a plugin "storage-local" already: @nodekeep/storage-local (',
-      ],
-    ]
-    for (const [args, message] of cases) {
-      const { code, stderr } = await run(['plugins', 'add', ...args])
-      t.match({ code, stderr }, { code: 1, stderr: message }, args.join(' '))
-      t.equal(await configuration(), written)
-      t.notOk(existsSync(join(folder, 'data')))
-    }
-  },
-)
+  await packages.publish(named('exits'), { 'index.js': exits })
+  await packages.publish(named('files'), notesFiles)
+  const { nodekeep } = named('other')
+  for (const [name, wrong] of [
+    ['null', { nodekeep: { ...nodekeep, folders: null } }],
+    ['list', { nodekeep: { ...nodekeep, commands: { entry: 'index.js', list: [] } } }],
+    ['upper', { nodekeep: { ...nodekeep, id: 'Upper' } }],
+    ['git', { dependencies: { other: `git+file://${folder}` } }],
+    ['folder', { dependencies: { other: `file:${folder}` } }],
+    ['file', { dependencies: { other: `file:${join(folder, 'bundled.tgz')}` } }],
+  ] as const)
+    await packages.publish({ ...named('other'), name: `nodekeep-${name}`, ...wrong }, notesFiles)
+  const bundled = { ...named('storage-local'), name: '@nodekeep/storage-local' }
+  await writeFile(join(folder, 'bundled.tgz'), await packed(bundled, notesFiles))
+  const cases: readonly (readonly [string[], RegExp | string])[] = [
+    [['nodekeep-notes'], 'Nothing was changed. With --yes, the command does not ask.'],
+    [['nodekeep-broken', '--yes'], /"broken" .*threw while it was imported: the import broke/],
+    [
+      ['nodekeep-ends', '--yes'],
+      /The node does not start so\. Nothing was changed\.\s+The plugin "ends" ends the command: process\.kill\(process\.pid, 9\) was called\./,
+    ],
+    [['nodekeep-killed', '--yes'], /Nothing was changed\.\s+The trial start was ended by SIGKILL\./],
+    [
+      ['nodekeep-exits', '--yes'],
+      /The plugin "exits" ends the node: process\.exit\(0\) was called\..*exits\/index\.js:2/s,
+    ],
+    [
+      ['nodekeep-pen', '--yes'],
+      'nodekeep-pen 1.0.0: package.json has no "nodekeep" field, so it is not a Nodekeep plugin.',
+    ],
+    [['nodekeep-null', '--yes'], 'nodekeep-null 1.0.0: package.json: "nodekeep.folders" must be an object'],
+    [
+      ['nodekeep-list', '--yes'],
+      'nodekeep-list 1.0.0: package.json: "nodekeep.commands.list" must be an object',
+    ],
+    [
+      ['nodekeep-upper', '--yes'],
+      'nodekeep-upper 1.0.0: package.json: "nodekeep.id" must be lower case words',
+    ],
+    [['nodekeep-git', '--yes'], 'Fetching packages of type "git" have been disabled'],
+    [['nodekeep-folder', '--yes'], 'Fetching packages of type "directory" have been disabled'],
+    [['nodekeep-file', '--yes'], 'Fetching non-root packages of type "file" have been disabled'],
+    [['nodekeep-gone', '--yes'], /404 Not Found/],
+    [['./folder', '--yes'], '"./folder" is neither a package of a registry nor a tarball (.tgz).'],
+    [['nodekeep-files', '--yes'], 'The configuration has a plugin "files" already: @nodekeep/files ('],
+    [
+      ['./bundled.tgz', '--yes'],
+      'The configuration has a plugin "storage-local" already: @nodekeep/storage-local (',
+    ],
+  ]
+  for (const [args, message] of cases) {
+    const { code, stderr } = await run(['plugins', 'add', ...args])
+    t.match({ code, stderr }, { code: 1, stderr: message }, args.join(' '))
+    t.equal(await configuration(), written)
+    t.notOk(existsSync(join(folder, 'data')))
+  }
+})
 
-t.test('a command about plugins does not disturb another one that runs', { timeout }, async (t) => {
+t.test('a command about plugins does not disturb another one that runs', async (t) => {
   const { run, packages, installed, folder } = await deployment(t)
   const asking = `import { spawnSync } from 'node:child_process'
     import { writeFileSync } from 'node:fs'
@@ -220,7 +212,7 @@ t.test('a command about plugins does not disturb another one that runs', { timeo
   t.match(await installed(), { version: '1.1.0', state: 'stopped' })
 })
 
-t.test('a trial that does not end can be interrupted, and nothing has changed', { timeout }, async (t) => {
+t.test('a trial that does not end can be interrupted, and nothing has changed', async (t) => {
   const { run, start, packages, configuration, written, folder } = await deployment(t)
   await packages.publish(notes('1.1.0'), {
     'index.js':
@@ -237,7 +229,7 @@ t.test('a trial that does not end can be interrupted, and nothing has changed', 
   t.match(await run(['plugins', 'outdated']), { stdout: 'No plugin was added.' })
 })
 
-t.test('a package with other bytes than its registry tells is refused', { timeout }, async (t) => {
+t.test('a package with other bytes than its registry tells is refused', async (t) => {
   const { run, packages, configuration, written } = await deployment(t)
   await packages.forge(notes('1.0.1'), notesFiles)
   const outcome = await run(['plugins', 'add', 'nodekeep-notes', '--yes'])
@@ -245,7 +237,7 @@ t.test('a package with other bytes than its registry tells is refused', { timeou
   t.equal(await configuration(), written)
 })
 
-t.test('a tarball is added, and what may not be written is printed', { timeout }, async (t) => {
+t.test('a tarball is added, and what may not be written is printed', async (t) => {
   const { run, folder, file, configuration, written, installed } = await deployment(t)
   const fetching = 'setup({ routes, config }) { globalThis.fetch = async () => new Response()\n'
   const changing = { 'index.js': notesFiles['index.js'].replace('setup({ routes, config }) {', fetching) }

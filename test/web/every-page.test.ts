@@ -11,8 +11,6 @@ import { storePast } from './fixtures/past-history.ts'
 import { startTalkingModel } from './fixtures/talking-model.ts'
 import { addWallet } from './wallet.ts'
 
-t.setTimeout(600_000)
-
 /** Files that the pictures show. */
 const shownFiles = {
   '/Recipes/Apple cake.txt':

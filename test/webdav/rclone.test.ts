@@ -9,8 +9,6 @@ import { runProgram } from './fixtures/run-program.ts'
 /** The client of rclone waits 10 ms before each request. `WEBDAV_FILES=5000` tries more files as "owncloud", and a fifth of them as "other". */
 const { WEBDAV_FILES: count = '500' } = process.env
 
-t.setTimeout(Math.max(600_000, Number(count) * 600))
-
 const skip = needsPrograms('rclone')
 
 /** Returns a function that runs rclone with the remote `node:`. */

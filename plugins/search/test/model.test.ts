@@ -7,9 +7,6 @@ import { createSearchNode, found, put, send, untilComplete } from './fixtures/se
 /** Sequences, unless the environment sets another number. */
 const numRuns = Number(process.env.TEST_RUNS ?? 12)
 
-// Other tests may use both processors.
-t.setTimeout(600_000)
-
 const words = ['alpha', 'beta', 'gamma', 'delta'] as const
 
 const folder = fc.constantFrom('', '/d', '/d/e', '/f')

@@ -24,8 +24,6 @@ const seeds = Number(process.env.TEST_RUNS ?? 20)
 /** Users of one node. Their backups are tried out together. */
 const perNode = 1000
 
-t.setTimeout(3_600_000)
-
 /** Few contents, names and folders, so that duplicates and the same names with other bytes are frequent. */
 const content = fc.constantFrom(
   ...['a', 'b', 'ab', 'ba', 'a longer content', 'b longer content', '', 'x'.repeat(70_000)].map((text) =>

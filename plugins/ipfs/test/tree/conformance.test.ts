@@ -3,9 +3,6 @@ import { storageConformance } from '@nodekeep/plugin-sdk/conformance/storage'
 import t from 'tap'
 import { newFolder, openBackend, removeFolder } from '../fixtures/ipfs-folder.ts'
 
-// Each of its many backends syncs the disk, which is slow while other tests do.
-t.setTimeout(600_000)
-
 const folders = new WeakMap<StorageBackend, string>()
 
 storageConformance((name, run) => t.test(name, run), {
