@@ -6,6 +6,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { startChromium } from '../browser/chromium.ts'
 import { teardowns } from '../overlay/fixtures/teardowns.ts'
 import { proofOf, wallet } from '../sign-in/fixtures/trusting-login.ts'
+import { scrollGrid, showGrid, writePictures } from '../web/fixtures/picture-grid.ts'
 import type { Bench } from './bench.ts'
 import { startServer } from './process.ts'
 
@@ -17,6 +18,8 @@ interface Stand {
   readonly browser: Browser
   readonly url: URL
   readonly folder: string
+  /** The files of the user. */
+  readonly files: string
   readonly token: string
   /** Opens a browser profile with an empty cache that is signed in. */
   profile(): Promise<BrowserContext>
@@ -35,7 +38,8 @@ async function startStand(): Promise<Stand> {
     sessionToken: string
     user: { uuid: string }
   }
-  const many = join(data, 'files', user.uuid, 'many')
+  const files = join(data, 'files', user.uuid)
+  const many = join(files, 'many')
   await mkdir(many, { recursive: true })
   for (let n = 0; n < entries; n += 1) await writeFile(join(many, `${n}.txt`), '')
   const browser = await startChromium(t)
@@ -44,7 +48,7 @@ async function startStand(): Promise<Stand> {
     await context.addCookies([{ name: 'session', value: token, url: url.href, sameSite: 'Lax' }])
     return context
   }
-  return { browser, url, folder, token, profile, tearDown }
+  return { browser, url, folder, files, token, profile, tearDown }
 }
 
 /** Milliseconds until a page shows a row, by the clock of the page. */
@@ -101,6 +105,49 @@ const largeFolder: Bench = {
   },
 }
 
+const grid: Bench = {
+  name: 'web: the longest task of a scroll through 10,000 pictures',
+  unit: 'ms',
+  better: 'less',
+  goal: { ours: 50 },
+  async setUp() {
+    const { browser, url, files, profile, tearDown } = await startStand()
+    await writePictures(join(files, 'pictures'))
+    const page = await (await profile()).newPage()
+    await page.goto(url.href)
+    await showGrid(page, url, '/pictures')
+    return {
+      async ours() {
+        await browser.startTracing(page, { categories: ['toplevel'] })
+        await scrollGrid(page)
+        return longestTask(await browser.stopTracing())
+      },
+      tearDown,
+    }
+  },
+}
+
+interface TraceEvent {
+  readonly name: string
+  readonly ph: string
+  readonly pid: number
+  readonly tid: number
+  /** Microseconds of CPU time. */
+  readonly tdur?: number
+  readonly args?: { readonly name?: string }
+}
+
+/** Returns the longest task of the threads of pages in a trace, in milliseconds of CPU time: other programs do not count. */
+function longestTask(trace: Buffer): number {
+  const { traceEvents } = JSON.parse(trace.toString()) as { traceEvents: readonly TraceEvent[] }
+  const place = ({ pid, tid }: TraceEvent) => `${pid} ${tid}`
+  const isName = ({ ph, name, args }: TraceEvent) =>
+    ph === 'M' && name === 'thread_name' && args?.name === 'CrRendererMain'
+  const threads = new Set(traceEvents.filter(isName).map(place))
+  const tasks = traceEvents.filter((event) => event.name.endsWith('RunTask') && threads.has(place(event)))
+  return Math.max(0, ...tasks.map(({ tdur = 0 }) => tdur / 1000))
+}
+
 const upload: Bench = {
   name: 'web: memory that a tab takes to upload 1 GiB',
   unit: 'MB',
@@ -153,4 +200,4 @@ async function tabsMB(browser: Browser): Promise<number> {
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
 }
 
-export default [firstView, largeFolder, upload] satisfies Bench[]
+export default [firstView, largeFolder, grid, upload] satisfies Bench[]
