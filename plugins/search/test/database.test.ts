@@ -75,6 +75,22 @@ test('a lost, damaged or older index is made anew', async (t) => {
   t.strictSame(await found(ada, 'albatross'), ['/a.txt'])
 })
 
+test('files are found by their present words, however often parts of the index were merged', async (t) => {
+  const { ada, lines } = await prepare(t)
+  // FTS5 merges 16 parts into one, and each text that is complete alone is a part.
+  for (let number = 0; number < 20; number += 1) {
+    await put(ada, `/${number}.txt`, `albatross word${number}`)
+    await untilComplete(ada)
+  }
+  await put(ada, '/0.txt', 'heron')
+  await send(ada, 'POST', '/delete', { path: '/1.txt' })
+  await put(ada, '/last.txt', 'heron')
+  await until(async () => (await found(ada, 'albatross')).length === 18)
+  await untilComplete(ada)
+  t.strictSame((await found(ada, 'heron')).sort(), ['/0.txt', '/last.txt'])
+  t.strictSame(lines, [])
+})
+
 test('the health tells that an index cannot be written, until it can', async (t) => {
   const { ada, file, healthOf, restart } = await prepare(t)
   await put(ada, '/a.txt', 'albatross')

@@ -156,9 +156,14 @@ export class Databases {
       return
     }
     const call = this.#calls.get(message.id)
-    if ('result' in message) call?.resolve(message.result)
-    else if (message.failure.isDiskFull) call?.reject(diskFull(message.failure.reason))
-    else call?.reject(unavailable('It cannot be read or written now.', message.failure.reason))
+    if ('result' in message) {
+      call?.resolve(message.result)
+      return
+    }
+    const { isDiskFull, reason } = message.failure
+    // The log tells the causes that are errors.
+    const cause = new Error(reason)
+    call?.reject(isDiskFull ? diskFull(cause) : unavailable('It cannot be read or written now.', cause))
   }
 }
 

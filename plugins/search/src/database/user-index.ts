@@ -1,4 +1,4 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { inTransaction } from '@nodekeep/plugin-sdk/data-folder'
 import type { TextFormat } from '../inside/order.ts'
@@ -150,9 +150,9 @@ export class UserIndex {
         mustSweep ||= isKnownFolder && lost > this.#recovered()
       }
       if (from === null) return true
-      this.#sql('UPDATE followed SET cursor = ?').run(cursor)
+      this.#run('UPDATE followed SET cursor = ?', cursor)
       // It may have come back from the trash, with files that were forgotten.
-      if (mustSweep) this.#sql('UPDATE followed SET swept = 0').run()
+      if (mustSweep) this.#run('UPDATE followed SET swept = 0')
       return true
     })
   }
@@ -164,13 +164,13 @@ export class UserIndex {
         const row = this.#rowOf(id)
         if (row === undefined) continue
         if (row.kind === 'folder')
-          this.#sql("UPDATE entries SET is_gone = 1, folded = '' WHERE number = ?").run(row.number)
+          this.#run("UPDATE entries SET is_gone = 1, folded = '' WHERE number = ?", row.number)
         else {
           this.#removeText(row)
-          this.#sql('DELETE FROM entries WHERE number = ?').run(row.number)
+          this.#run('DELETE FROM entries WHERE number = ?', row.number)
         }
       }
-      this.#sql('UPDATE followed SET lost = lost + ?').run(ids.length)
+      this.#run('UPDATE followed SET lost = lost + ?', ids.length)
     })
   }
 
@@ -187,7 +187,7 @@ export class UserIndex {
    * @param lost the entries that were forgotten before it
    */
   swept(began: number, lost: number): void {
-    this.#sql('UPDATE followed SET swept = ?, recovered = ?').run(began, lost)
+    this.#run('UPDATE followed SET swept = ?, recovered = ?', began, lost)
   }
 
   /** Files whose text is to be extracted, the newest first. */
@@ -205,7 +205,7 @@ export class UserIndex {
   /** Lets files wait again that could not be read, or that were too large for the configuration before. */
   retry(): void {
     const sql = `UPDATE entries SET state = 'waiting' WHERE state = 'unreadable' OR state = 'too-large' AND size <= ?`
-    this.#sql(sql).run(this.#maxFileSize)
+    this.#run(sql, this.#maxFileSize)
   }
 
   /** The state of files with a content that was tried and has no text; null if it was not. */
@@ -287,7 +287,7 @@ export class UserIndex {
     if (row === undefined) {
       const sql =
         'INSERT INTO entries (folded, kind, size, revision, modified, id, state) VALUES (?, ?, ?, ?, ?, ?, ?)'
-      this.#sql(sql).run(...facts, id, this.#stateOf(entry))
+      this.#run(sql, ...facts, id, this.#stateOf(entry))
       return false
     }
     const isSame =
@@ -296,7 +296,7 @@ export class UserIndex {
     const state = isSame && row.state !== 'unreadable' ? row.state : this.#stateOf(entry)
     const sql =
       'UPDATE entries SET folded = ?, kind = ?, size = ?, revision = ?, modified = ?, state = ?, is_gone = 0 WHERE number = ?'
-    this.#sql(sql).run(...facts, state, row.number)
+    this.#run(sql, ...facts, state, row.number)
     return row.kind === 'folder'
   }
 
@@ -309,7 +309,8 @@ export class UserIndex {
 
   #store({ number, id, content, text, isKept, state, failed }: ExtractedFile): void {
     if (failed !== null)
-      this.#sql('INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?)').run(
+      this.#run(
+        'INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?)',
         failed.sha256,
         failed.format,
         content.size,
@@ -317,7 +318,8 @@ export class UserIndex {
       )
     const row = this.#rowOf(id)
     if (row?.number !== number || row.state !== 'waiting' || !isSameContent(row, content)) return
-    this.#sql('UPDATE entries SET state = ?, revision = ?, modified = ? WHERE number = ?').run(
+    this.#run(
+      'UPDATE entries SET state = ?, revision = ?, modified = ? WHERE number = ?',
       state,
       content.revision,
       content.modified,
@@ -326,14 +328,14 @@ export class UserIndex {
     if (text === null) return
     const { buffer, byteOffset, length } = text
     const words = Buffer.from(buffer, byteOffset, length).toString()
-    this.#sql('INSERT INTO texts (rowid, text) VALUES (?, ?)').run(number, words)
-    if (isKept) this.#sql('INSERT INTO kept_texts VALUES (?, ?)').run(number, zstdCompressSync(text))
+    this.#run('INSERT INTO texts (rowid, text) VALUES (?, ?)', number, words)
+    if (isKept) this.#run('INSERT INTO kept_texts VALUES (?, ?)', number, zstdCompressSync(text))
   }
 
   #removeText({ number, state }: Row): void {
     if (state !== 'indexed') return
-    this.#sql('DELETE FROM texts WHERE rowid = ?').run(number)
-    this.#sql('DELETE FROM kept_texts WHERE number = ?').run(number)
+    this.#run('DELETE FROM texts WHERE rowid = ?', number)
+    this.#run('DELETE FROM kept_texts WHERE number = ?', number)
   }
 
   #rowOf(id: string): Row | undefined {
@@ -347,6 +349,13 @@ export class UserIndex {
 
   #transaction<T>(work: () => T): T {
     return inTransaction(this.#connection, work)
+  }
+
+  /** Changes rows. `run` tells the number of the row that was written last: FTS5 writes some with numbers above 2^53 for removed texts. */
+  #run(text: string, ...values: readonly SQLInputValue[]): void {
+    const statement = this.#sql(text)
+    statement.setReadBigInts(true)
+    statement.run(...values)
   }
 
   #sql(text: string): StatementSync {
