@@ -27,6 +27,12 @@ interface FolderWatchOptions extends WatchOrder {
  */
 class EntriesWatcher extends FSWatcher {
   override _readdirp(): undefined {}
+
+  /** Where nothing is to watch, chokidar would watch the folder above instead, and tell its changes as those of this one. */
+  override add(path: string, missing?: string): this {
+    if (missing === undefined) super.add(path)
+    return this
+  }
 }
 
 interface WatchedFolder {
@@ -83,11 +89,15 @@ export class FolderWatch {
     await watched.begun.promise
     // It has gone meanwhile. A folder that has taken its path has a watch of its own.
     if (this.#watches.get(path) !== watched) return false
-    // A folder that is gone, or that cannot be read, has no changes to tell.
     const entries = await readdir(path, { withFileTypes: true }).catch((error: unknown) => {
       this.#giveUpWithout(error)
-      return []
+      return null
     })
+    if (entries === null) {
+      // A folder that is gone, or that cannot be read, has no changes to tell.
+      if (this.#watches.get(path) === watched) this.#remove(path)
+      return false
+    }
     for (const entry of entries) if (entry.isDirectory()) await this.#add(join(path, entry.name))
     return true
   }

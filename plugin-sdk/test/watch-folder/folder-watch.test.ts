@@ -1,9 +1,9 @@
 // In a process of its own: it replaces a function of node:fs/promises.
-import { renameSync, writeFileSync } from 'node:fs'
+import { mkdirSync, renameSync, rmdirSync, writeFileSync } from 'node:fs'
 import fsPromises from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
+import { setTimeout as delay, setImmediate } from 'node:timers/promises'
 import t from 'tap'
 import { FolderWatch } from '../../src/watch-folder/folder-watch.ts'
 
@@ -100,4 +100,35 @@ t.test('changes of files make nobody list their folder or look at the other file
   }
   await last.promise
   t.strictSame(read, [])
+})
+
+t.test('changes are never told of a folder that has gone while its watch began', async (t) => {
+  const root = t.testdir()
+  const seen = new Set<string>()
+  const watch = new FolderWatch({
+    root,
+    onChange: (paths) => {
+      for (const path of paths) seen.add(path)
+    },
+    onUsedUp: t.fail,
+  })
+  t.teardown(() => watch.end())
+  await watch.begin()
+  // The steps of a watch take a turn of the event loop each, so the folder goes between any two of them.
+  for (let number = 0; number < 300; number += 1) {
+    const folder = join(root, `gone${number}`)
+    mkdirSync(folder)
+    for (let turn = 0; turn < number % 30; turn += 1) await setImmediate()
+    rmdirSync(folder)
+  }
+  for (const name of ['first', 'last']) {
+    writeFileSync(join(root, name), '')
+    while (!seen.has(name)) await delay(5)
+  }
+  // The events of a folder itself have its name.
+  const ofGone = [...seen].map((path) => /^(gone\d+)\W(.+)$/.exec(path)).filter((found) => found !== null)
+  t.strictSame(
+    ofGone.filter(([, folder, name]) => folder !== name).map(([path]) => path),
+    [],
+  )
 })
