@@ -119,7 +119,7 @@ export class ExternalScan implements Disposable {
   }
 
   /** Takes note of a change that the node itself makes. */
-  #notice({ op, path, source }: ChangeIntent): void {
+  #notice({ op, path, source, staging }: ChangeIntent): void {
     const { mounts } = this.#services
     if (mounts.pointOf(path as UserPath) !== this.#mount) return
     // Its former place may not be scanned yet, and its new one may be.
@@ -129,7 +129,7 @@ export class ExternalScan implements Disposable {
     if (removed === undefined) return
     const now = performance.now()
     this.#removals.delete(removed as UserPath)
-    this.#removals.set(removed as UserPath, { at: now, isHinted: false })
+    this.#removals.set(removed as UserPath, { at: now, isStaging: staging !== undefined, isHinted: false })
     for (const [path, { at }] of this.#removals) {
       if (this.#removals.size <= maxRemovals && now - at < expectHintMs) break
       this.#removals.delete(path)
@@ -432,7 +432,7 @@ export class ExternalScan implements Disposable {
   /** Whether a hint is that of a removal by the node. Hints of what was in a folder may come after that of the folder. */
   #wasRemovedByNode(path: UserPath): boolean {
     const removal = this.#removals.get(path)
-    if (removal !== undefined && !removal.isHinted) {
+    if (removal !== undefined && (removal.isStaging || !removal.isHinted)) {
       removal.isHinted = true
       return true
     }
@@ -444,6 +444,8 @@ export class ExternalScan implements Disposable {
 interface Removal {
   /** In milliseconds of `performance.now()`. */
   readonly at: number
+  /** Whether a copy was staged there. Nobody else uses such a path. */
+  readonly isStaging: boolean
   /** Whether the hint for the path itself came. */
   isHinted: boolean
 }
