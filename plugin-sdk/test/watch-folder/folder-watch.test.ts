@@ -4,7 +4,7 @@ import fsPromises from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { setTimeout as delay, setImmediate } from 'node:timers/promises'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { FolderWatch } from '../../src/watch-folder/folder-watch.ts'
 
 const { lstat, readdir } = fsPromises
@@ -43,12 +43,8 @@ const countedReaddir = async (path: string, options: { withFileTypes: true }) =>
 Object.assign(fsPromises, { lstat: slowLstat, readdir: countedReaddir })
 syncBuiltinESMExports()
 
-t.test('a folder that comes and goes while it is looked through leaves no watch behind', async (t) => {
-  const base = t.testdir({ root: {}, away: { below: {} }, other: { below: {} } })
-  const root = join(base, 'root')
-  const folder = join(root, 'folder')
-  const below = join(folder, 'below')
-  const away = join(base, 'away')
+/** Watches a folder. Returns the paths that are told. */
+async function watched(t: Test, root: string): Promise<ReadonlySet<string>> {
   const seen = new Set<string>()
   const watch = new FolderWatch({
     root,
@@ -59,6 +55,16 @@ t.test('a folder that comes and goes while it is looked through leaves no watch 
   })
   t.teardown(() => watch.end())
   await watch.begin()
+  return seen
+}
+
+t.test('a folder that comes and goes while it is looked through leaves no watch behind', async (t) => {
+  const base = t.testdir({ root: {}, away: { below: {} }, other: { below: {} } })
+  const root = join(base, 'root')
+  const folder = join(root, 'folder')
+  const below = join(folder, 'below')
+  const away = join(base, 'away')
+  const seen = await watched(t, root)
   hold(below)
   renameSync(away, folder)
   await isHeld(below)
@@ -104,16 +110,7 @@ t.test('changes of files make nobody list their folder or look at the other file
 
 t.test('changes are never told of a folder that has gone while its watch began', async (t) => {
   const root = t.testdir()
-  const seen = new Set<string>()
-  const watch = new FolderWatch({
-    root,
-    onChange: (paths) => {
-      for (const path of paths) seen.add(path)
-    },
-    onUsedUp: t.fail,
-  })
-  t.teardown(() => watch.end())
-  await watch.begin()
+  const seen = await watched(t, root)
   // The steps of a watch take a turn of the event loop each, so the folder goes between any two of them.
   for (let number = 0; number < 300; number += 1) {
     const folder = join(root, `gone${number}`)
