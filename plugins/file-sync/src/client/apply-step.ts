@@ -261,11 +261,17 @@ async function download(services: StepServices, path: string): Promise<void> {
   try {
     const entry = await disk.place(incoming, path, replaced)
     replicas.setLocalFolders(path)
-    replicas.setLocal(path, { ...entry, sha256: incoming.sha256 })
+    setPlaced(replicas, path, entry, incoming.sha256)
     state.setSame(path, incoming.sha256, file, entry)
   } finally {
     await incoming.discard()
   }
+}
+
+/** Records a file that was placed on the disk. If another program has changed it already, a scan finds out what is there. */
+function setPlaced(replicas: Replicas, path: string, entry: LocalFileEntry | null, sha256: string): void {
+  if (entry === null) replicas.dirtyLocal.add(path)
+  else replicas.setLocal(path, { ...entry, sha256 })
 }
 
 /**
@@ -443,7 +449,7 @@ async function copyRemoteAside(services: StepServices, path: string): Promise<vo
     try {
       const entry = await disk.place(incoming, aside, null)
       sha256 = incoming.sha256
-      replicas.setLocal(aside, { ...entry, sha256 })
+      setPlaced(replicas, aside, entry, sha256)
     } finally {
       await incoming.discard()
     }

@@ -137,8 +137,10 @@ export interface Disk {
   /**
    * Gives content its place, durably, and makes missing folders above it. The file there must have the identity; for `null`,
    * nothing may be there.
+   *
+   * @returns its entry; `null` if another program has changed or removed it already
    */
-  place(incoming: Incoming, path: string, expected: LocalFileEntry | null): Promise<LocalFileEntry>
+  place(incoming: Incoming, path: string, expected: LocalFileEntry | null): Promise<LocalFileEntry | null>
   makeFolder(path: string): Promise<void>
   /** Moves a file with this identity to the trash. */
   trash(path: string, file: LocalFileEntry): Promise<void>

@@ -1,5 +1,6 @@
 // In a process of its own: it follows real folders for longer than others.
 import { randomBytes } from 'node:crypto'
+import { existsSync, statSync, writeFileSync } from 'node:fs'
 import {
   appendFile,
   cp,
@@ -14,6 +15,7 @@ import {
   writeFile,
 } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import type { TestUser } from '@nodekeep/kernel/testing'
 import t from 'tap'
 import { openSyncFolder } from '../../src/client/index.ts'
@@ -114,6 +116,28 @@ t.test('files keep times before 1970, small ones and those in blocks', async (t)
     t.match(await answer.json(), { modified: born.toISOString() }, `the node has the time of ${name}`)
     t.strictSame((await stat(join(two, name))).mtime, born, `the other device has the time of ${name}`)
   }
+})
+
+t.test('an edit at the moment at which a file of the node arrives is uploaded', async (t) => {
+  const user = await node.signIn()
+  const folder = await temporaryFolder(t)
+  const sync = await syncFolder(t, node, user, { folder })
+  await sync.idle()
+  const file = join(folder, 'note')
+  const write = (body: string) => user.fetch('/write?path=/note', { method: 'PUT', body })
+  const atArrival = async (isThere: () => boolean, edit: string) => {
+    while (!isThere()) await setImmediate()
+    writeFileSync(file, edit)
+    await until(sync, async () => sync.status().isIdle)
+    const there = await user.fetch('/read?path=/note')
+    t.equal(await there.text(), edit)
+    t.strictSame(await tree(folder), [`note: ${edit}`])
+  }
+  await write('first')
+  await atArrival(() => existsSync(file), 'edit')
+  const edited = statSync(file)
+  await write('other')
+  await atArrival(() => statSync(file).ino !== edited.ino, 'more')
 })
 
 t.test('a conflict keeps both versions on all devices', async (t) => {

@@ -214,18 +214,25 @@ export class LocalDisk implements Disk {
     })
   }
 
-  async place(incoming: Incoming, path: string, expected: LocalFileEntry | null): Promise<LocalFileEntry> {
+  async place(
+    incoming: Incoming,
+    path: string,
+    expected: LocalFileEntry | null,
+  ): Promise<LocalFileEntry | null> {
     return withDisk(path, async () => {
       const file = files.get(incoming)
       if (file === undefined) throw new TypeError('The content is not of this disk.')
       await this.#checkRoot()
       await this.#makeFolders(path)
       const real = this.#real(path)
+      const { moveIdentity } = fileEntry(await lstat(file, { bigint: true }))
       if (expected === null) await moveToFreeName(file, real)
       else await this.#replace(file, real, path, expected)
       files.delete(incoming)
       await this.#sync.sync(dirname(real))
-      return fileEntry(await lstat(real, { bigint: true }))
+      const stats = await this.#stats(real)
+      const entry = stats === null ? null : fileEntry(stats)
+      return entry?.moveIdentity === moveIdentity ? entry : null
     })
   }
 

@@ -1,8 +1,10 @@
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
 import { mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import t from 'tap'
 import { LocalDisk } from '../../../src/client/disk/local-disk.ts'
@@ -164,6 +166,30 @@ t.test('what another program has put in place is neither replaced nor removed', 
   await t.rejects(disk.move('/b', '/a', await fileAt(disk, '/b')), changed)
   t.strictSame((await readdir(folder)).sort(), ['.nodekeep-sync', 'a', 'b'])
 })
+
+t.test(
+  'a file that another program changes while it gets its place is not taken for the one of the node',
+  async (t) => {
+    const folder = await temporaryFolder(t)
+    const disk = await LocalDisk.open(folder)
+    const place = async (path: string, change: (file: string) => void) => {
+      const placed = disk.place(
+        await disk.receive(bytesOf('of the node'), { size: 11, modified: 1000 }),
+        path,
+        null,
+      )
+      const file = join(folder, path)
+      while (!existsSync(file)) await setImmediate()
+      change(file)
+      return placed
+    }
+    t.equal(await place('/edited', (file) => writeFileSync(file, 'of a person')), null)
+    t.equal(await readFile(join(folder, 'edited'), 'utf8'), 'of a person')
+    t.equal(await place('/removed', unlinkSync), null)
+    t.equal(await place('/replaced', (file) => renameSync(join(folder, 'edited'), file)), null)
+    t.match(await place('/kept', () => {}), { type: 'file', size: 11, modified: 1000 })
+  },
+)
 
 t.test('a folder that became a symbolic link leads nowhere', async (t) => {
   const [folder, elsewhere] = [await temporaryFolder(t), await temporaryFolder(t)]

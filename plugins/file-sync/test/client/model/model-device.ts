@@ -309,11 +309,16 @@ export class ModelDevice {
         received.set(incoming, { text, modified })
         return incoming
       },
-      place: (incoming, path, expected) => {
+      place: async (incoming, path, expected) => {
         const { text, modified } = received.get(incoming) as { text: string; modified: number }
-        return replace(path, () => {
+        const placed = await replace(path, () => {
           full()
           return disk.place(path, text, modified, expected)
+        })
+        // A person may change it meanwhile.
+        return at(() => {
+          const now = disk.stat(path)
+          return now?.type === 'file' && now.identity === placed.identity ? now : null
         })
       },
       // An empty folder may come back, or go, after an answer was lost: only what is sent of files is recorded.
