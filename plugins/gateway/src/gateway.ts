@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { BlockList, createServer, isIPv6, type Server } from 'node:net'
 import { addressGroup, type ClientConnections, type Log } from '@nodekeep/plugin-sdk'
 import type { CertificateFiles } from '@nodekeep/plugin-sdk/server-tls'
@@ -10,6 +9,7 @@ import { ErrorAnswers } from './clients/error-answers.ts'
 import { HttpsRedirect } from './clients/https-redirect.ts'
 import type { GatewayConfiguration } from './configuration.ts'
 import { AddressRates } from './connections/address-rates.ts'
+import { listen } from './connections/listen.ts'
 import { OpenConnections } from './connections/open-connections.ts'
 import { plainAddress } from './connections/proxy-header.ts'
 import { type ListenerServices, PublicListener } from './connections/public-listener.ts'
@@ -152,8 +152,7 @@ export class Gateway {
     if (isNamed && https.enabled) await named('https', this.#https.listen(https.host, https.port))
     if (isNamed && http.enabled) await named('http', this.#http.listen(http.host, http.port))
     await this.#ports?.openAll()
-    this.#control.listen({ port: control.port, ...(control.host === '' ? {} : { host: control.host }) })
-    await named('control', once(this.#control, 'listening'))
+    await named('control', listen(this.#control, control.host, control.port))
   }
 
   /** Tells the nodes about their names and ports. Call it when a name of a node has changed. */

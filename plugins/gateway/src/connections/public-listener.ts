@@ -1,7 +1,7 @@
-import { once } from 'node:events'
 import { type AddressInfo, type BlockList, createServer, type Server, type Socket } from 'node:net'
 import type { Log } from '@nodekeep/plugin-sdk'
 import { readHead } from '@nodekeep/plugin-sdk/tunnel'
+import { listen } from './listen.ts'
 import type { OpenConnections } from './open-connections.ts'
 import {
   type ClientAddress,
@@ -48,8 +48,7 @@ export class PublicListener {
    * @throws Error of the system, such as EADDRINUSE
    */
   async listen(host: string, port: number): Promise<void> {
-    this.#server.listen({ port, ...(host === '' ? {} : { host }) })
-    await once(this.#server, 'listening')
+    await listen(this.#server, host, port)
   }
 
   /** The address and port in use; `null` while it does not listen. */
