@@ -514,6 +514,30 @@ t.test(
   },
 )
 
+t.test('late hints of what was in a folder that the node moved or deleted give no rows', async (t) => {
+  const shaky = shakyBackend({ watches: true })
+  const { node, memory } = await startShaky(t, shaky)
+  const ada = await node.signIn()
+  const folder = `/${ada.user.uuid}`
+  for (const path of ['/cold/moved', '/cold/deleted', '/cold/moved/in', '/cold/deleted/in'])
+    await post(ada, 'mkdir', { path })
+  const { cursor } = await page(ada)
+  /** Gives hints, and waits until they were followed. */
+  const followed = async (last: string, ...names: readonly string[]) => {
+    await memory.write(`${folder}/${last}`, Readable.from(['x']))
+    for (const name of [...names, last]) shaky.hint(`${folder}/${name}`)
+    return untilChanges(ada, cursor, `write /cold/${last} by disk`)
+  }
+  await post(ada, 'move', { source: '/cold/moved', destination: '/cold/here' })
+  await post(ada, 'delete', { path: '/cold/deleted' })
+  await followed('first', 'moved', 'deleted')
+  const rows = await followed('last', 'moved/in', 'deleted/in')
+  t.same(
+    rows.filter((row) => row.endsWith('by disk')),
+    ['write /cold/first by disk', 'write /cold/last by disk'],
+  )
+})
+
 t.test('after a restart, a new follower does not wait for the scan', async (t) => {
   const dataFolder = t.testdir()
   const first = await startShaky(t, shakyBackend({ watches: true }), dataFolder)
