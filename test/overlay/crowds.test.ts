@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { Agent } from 'node:http'
 import { connect, type Socket } from 'node:net'
+import { Worker } from 'node:worker_threads'
 import { test } from 'tap'
 import { ask } from './fixtures/http-client.ts'
 import { streams } from './fixtures/streams.ts'
@@ -25,6 +26,28 @@ test('1,000 connections at once are all served', async (t) => {
     }),
   )
   t.ok(answers.every((answer, at) => answer.startsWith('HTTP/1.1 200') && answer.includes(`"host":"x${at}"`)))
+})
+
+test('1,000 clients connect while the gateway is busy', async (t) => {
+  const gateway = await startGateway(t)
+  const node = await startTunnelNode(t, gateway)
+  await node.log.line(reachable)
+  const connected = new Int32Array(new SharedArrayBuffer(4))
+  const crowd = new Worker(
+    `const { connect } = require('node:net')
+     const { workerData: { port, connected } } = require('node:worker_threads')
+     for (let at = 0; at < 1000; at += 1)
+       connect({ host: '127.0.0.1', port }, () => {
+         if (Atomics.add(connected, 0, 1) === 999) Atomics.notify(connected, 0)
+       }).on('error', () => {})`,
+    { eval: true, workerData: { port: gateway.firstPort, connected } },
+  )
+  t.teardown(() => crowd.terminate())
+  // The gateway runs in this thread, and accepts nobody while it waits.
+  const end = performance.now() + 60_000
+  for (let now = 0; now < 1000 && performance.now() < end; now = Atomics.load(connected, 0))
+    Atomics.wait(connected, 0, now, 1000)
+  t.equal(connected[0], 1000)
 })
 
 test('200 clients that never read hold nobody up', async (t) => {
