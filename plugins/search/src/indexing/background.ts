@@ -17,6 +17,7 @@ import type { EntryState } from '../database/entry-state.ts'
 import type { ExtractedFile, WaitingFile } from '../database/user-index.ts'
 import { formatOf } from '../kinds.ts'
 import type { Extractor } from './extractor.ts'
+import { forgetGone } from './forget-gone.ts'
 
 /** Files of a user that are extracted before it is the turn of the next user. */
 const turnFiles = 32
@@ -145,7 +146,7 @@ export class BackgroundExtraction {
         await delay(Math.min(performance.now() - began, longestRestMs), undefined, { signal, ref: false })
       }
     } finally {
-      if (gone.length > 0) await databases.call(userUuid, 'forget', gone)
+      await forgetGone(this.#services, userUuid, gone)
       if (extracted.length > 0) await databases.call(userUuid, 'store', extracted)
     }
     if (extracted.some(({ state }) => state === 'unreadable')) this.#retryLater(userUuid)
@@ -250,8 +251,11 @@ function readContent(
     try {
       const { entry, content } = await files.read(path, { signal })
       // Another program has changed it. The index of files tells of it later.
-      if (entry.size !== size || (revision !== null && entry.revision !== revision))
+      if (entry.size !== size || (revision !== null && entry.revision !== revision)) {
+        // The loop closes the file.
+        for await (const _chunk of content) break
         throw conflict('The file has changed.')
+      }
       read.revision = entry.revision
       yield* content
     } catch (error) {

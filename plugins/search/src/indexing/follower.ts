@@ -1,14 +1,14 @@
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
 import {
   type FileIndex,
-  type IndexedEntry,
   type Log,
   messageOf,
   type UserDirectory,
   type UserFileIndex,
 } from '@nodekeep/plugin-sdk'
 import type { Databases } from '../database/databases.ts'
-import type { LearnedEntry } from '../database/user-index.ts'
+import { forgetGone } from './forget-gone.ts'
+import { learnedEntry } from './learned-entry.ts'
 
 /** Entries that are read in one turn of the event loop. */
 const pageSize = 200
@@ -183,7 +183,13 @@ export class Follower {
       signal.throwIfAborted()
       const page = await ofUser.changed(cursor, pageSize)
       if (page.cursor === cursor) break
-      const isTaken = await databases.call(userUuid, 'learn', page.entries.map(learned), cursor, page.cursor)
+      const isTaken = await databases.call(
+        userUuid,
+        'learn',
+        page.entries.map(learnedEntry),
+        cursor,
+        page.cursor,
+      )
       cursor = isTaken ? page.cursor : (await databases.call(userUuid, 'followed')).cursor
       onLearned(userUuid)
     }
@@ -205,7 +211,7 @@ export class Follower {
       signal.throwIfAborted()
       const page = await ofUser.changed(cursor, pageSize)
       if (page.cursor === cursor) break
-      await databases.call(userUuid, 'learn', page.entries.map(learned), null, '')
+      await databases.call(userUuid, 'learn', page.entries.map(learnedEntry), null, '')
       cursor = page.cursor
     }
     for (let after = 0; ; ) {
@@ -216,7 +222,7 @@ export class Follower {
         if ((await ofUser.entry(id)) === null) gone.push(id)
         after = number
       }
-      if (gone.length > 0) await databases.call(userUuid, 'forget', gone)
+      await forgetGone(this.#services, userUuid, gone)
       if (page.length < pageSize) break
       await nextTurn()
     }
@@ -232,8 +238,4 @@ async function hasNoEntries(index: UserFileIndex): Promise<boolean> {
     if (page.cursor === cursor) return true
     cursor = page.cursor
   }
-}
-
-function learned({ id, name, type, size, revision, modified, sha256 }: IndexedEntry): LearnedEntry {
-  return { id, name, type, size, revision, modified: modified?.getTime() ?? null, sha256 }
 }

@@ -9,6 +9,7 @@ import {
 } from '@nodekeep/plugin-sdk'
 import type { Databases } from '../database/databases.ts'
 import { beginning, type FoundEntry, type Position } from '../database/user-index.ts'
+import { forgetGone } from '../indexing/forget-gone.ts'
 import type { SnippetPart } from '../inside/snippet.ts'
 import { folded } from '../inside/words.ts'
 import type { Kind } from '../kinds.ts'
@@ -165,7 +166,7 @@ class Scan {
           found.push({ number: row.number, entry, match: phase === 'names' ? 'name' : 'content' })
         if (this.#isFull(found)) break
       }
-      if (gone.length > 0) await this.#services.databases.call(this.#userUuid, 'forget', gone)
+      await forgetGone(this.#services, this.#userUuid, gone)
       if (this.#isFull(found)) return { found, next: textOf({ phase, position }) }
       if (next === null && (phase === 'contents' || this.#query.expression === ''))
         return { found, next: null }

@@ -1,0 +1,69 @@
+import { definePlugin, StorageBackends } from '@nodekeep/plugin-sdk'
+import { test } from 'tap'
+import {
+  createSearchNode,
+  found,
+  put,
+  send,
+  statusOf,
+  until,
+  untilComplete,
+} from '../fixtures/search-node.ts'
+
+/** Lets reads of files with a name go on when it resolves. */
+const gates = new Map<string, Promise<void>>()
+
+/** The names of files whose reads wait, or have waited. */
+const reached = new Set<string>()
+
+/** A storage in memory whose reads wait. */
+const gated = definePlugin({
+  id: 'gated',
+  requires: { backends: StorageBackends },
+  contributes: { own: StorageBackends },
+  setup({ backends, own }) {
+    const memory = backends.get('memory')
+    if (memory === undefined) throw new Error('There is no storage "memory".')
+    const read: typeof memory.read = async (...args) => {
+      const name = args[0].split('/').at(-1) ?? ''
+      reached.add(name)
+      await gates.get(name)
+      return memory.read(...args)
+    }
+    const get = (_: object, key: keyof typeof memory) => {
+      const value = key === 'read' ? read : memory[key]
+      return typeof value === 'function' ? value.bind(memory) : value
+    }
+    own.add('gated', new Proxy(memory, { get } as ProxyHandler<typeof memory>))
+  },
+})
+
+test('a file that comes back from the trash while others are extracted is found', async (t) => {
+  const node = await createSearchNode({
+    plugins: [gated],
+    config: {
+      plugins: { 'storage-memory': true },
+      storage: { mounts: { '/': 'local', '/far': 'gated' } },
+    },
+  })
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  const first = Promise.withResolvers<void>()
+  const second = Promise.withResolvers<void>()
+  gates.set('first.txt', first.promise).set('second.txt', second.promise)
+  await put(ada, '/far/first.txt', 'one')
+  await until(async () => reached.has('first.txt'))
+  await put(ada, '/far/second.txt', 'two')
+  await put(ada, '/far/lost.txt', 'walrus')
+  await until(async () => (await statusOf(ada)).waiting === 3)
+  await send(ada, 'POST', '/delete', { path: '/far/lost.txt' })
+  first.resolve()
+  // The newest file is first: that it is gone is known when the next one is read.
+  await until(async () => reached.has('second.txt'))
+  const { items } = (await send(ada, 'GET', '/api/files/trash')) as { items: { id: string }[] }
+  await send(ada, 'POST', '/api/files/trash/restore', { id: items[0]?.id })
+  await found(ada, 'any')
+  second.resolve()
+  await untilComplete(ada)
+  t.strictSame(await found(ada, 'walrus'), ['/far/lost.txt'])
+})
