@@ -62,8 +62,8 @@ export class ExternalScan implements Disposable {
   readonly #tree: IndexTree
   readonly #turn: Mutex
   readonly #throttle = new ChangeThrottle()
-  /** The removals by the node itself, oldest first. */
-  readonly #removals = new Map<UserPath, Removal>()
+  /** When the node itself removed something, in milliseconds of `performance.now()`, oldest first. */
+  readonly #removals = new Map<UserPath, number>()
   #hints = new Set<UserPath>()
   /** Paths for the next run. While the index is incomplete, it may lack them. */
   #left: Set<UserPath>
@@ -119,7 +119,7 @@ export class ExternalScan implements Disposable {
   }
 
   /** Takes note of a change that the node itself makes. */
-  #notice({ op, path, source, staging }: ChangeIntent): void {
+  #notice({ op, path, source }: ChangeIntent): void {
     const { mounts } = this.#services
     if (mounts.pointOf(path as UserPath) !== this.#mount) return
     // Its former place may not be scanned yet, and its new one may be.
@@ -129,9 +129,9 @@ export class ExternalScan implements Disposable {
     if (removed === undefined) return
     const now = performance.now()
     this.#removals.delete(removed as UserPath)
-    this.#removals.set(removed as UserPath, { at: now, isStaging: staging !== undefined, isHinted: false })
-    for (const [path, { at }] of this.#removals) {
-      if (this.#removals.size <= maxRemovals && now - at < expectHintMs) break
+    this.#removals.set(removed as UserPath, now)
+    for (const [path, since] of this.#removals) {
+      if (this.#removals.size <= maxRemovals && now - since < expectHintMs) break
       this.#removals.delete(path)
     }
   }
@@ -429,25 +429,11 @@ export class ExternalScan implements Disposable {
     })
   }
 
-  /** Whether a hint is that of a removal by the node. Hints of what was in a folder may come after that of the folder. */
+  /** Whether the node itself has removed a path, or a folder above it, in the last minute. A storage may hint at it several times, and late. */
   #wasRemovedByNode(path: UserPath): boolean {
-    const removal = this.#removals.get(path)
-    if (removal !== undefined && (removal.isStaging || !removal.isHinted)) {
-      removal.isHinted = true
-      return true
-    }
-    return foldersAbove(path).some((folder) => this.#removals.has(folder))
+    const isExpected = (since = Number.NEGATIVE_INFINITY) => performance.now() - since < expectHintMs
+    return [path, ...foldersAbove(path)].some((place) => isExpected(this.#removals.get(place)))
   }
-}
-
-/** Something that the node itself removed. */
-interface Removal {
-  /** In milliseconds of `performance.now()`. */
-  readonly at: number
-  /** Whether a copy was staged there. Nobody else uses such a path. */
-  readonly isStaging: boolean
-  /** Whether the hint for the path itself came. */
-  isHinted: boolean
 }
 
 /** A folder to compare. */
