@@ -118,8 +118,10 @@ export default {
         ),
       )
       const view = async (): Promise<View> => {
-        const { body } = await node.ask<{ users: unknown[] }>('/api/users')
-        return { users: body.users, clients: await Promise.all(clients.map((client) => client.view())) }
+        const { body } = await node.ask<{ users: object[] }>('/api/users')
+        // The requests of this round change when its users were last seen.
+        const users = body.users.map((user) => ({ ...user, lastSeen: null }))
+        return { users, clients: await Promise.all(clients.map((client) => client.view())) }
       }
       const data = join(node.folder, 'data')
       let before = await view()

@@ -23,8 +23,8 @@ interface Token {
   readonly name: string
 }
 
-/** A change in the feed. */
-type FedChange = Omit<FileChange, 'seq'>
+/** A change in the feed, without the hash of its content, which the node may find out later. */
+type FedChange = Omit<FileChange, 'seq' | 'hash'>
 
 /** Everything that the node tells a user about files, tokens and sessions. Versions must agree on it. */
 export interface UserView {
@@ -188,7 +188,7 @@ export class VersionClient {
       )
       assert.notEqual(page.reset, true, 'a cursor is not valid any more')
       if (page.changes.length === 0) return found
-      found.push(...page.changes)
+      found.push(...page.changes.map(withoutHash))
       after = page.cursor
     }
   }
@@ -210,6 +210,10 @@ export async function ask<T>(url: URL, token: string, path: string, init: Reques
   const text = await answer.text()
   assert.equal(answer.status, 200, `${init.method ?? 'GET'} ${path}: ${text.slice(0, 500)}`)
   return JSON.parse(text)
+}
+
+function withoutHash({ hash: _, ...change }: FedChange & { readonly hash?: string }): FedChange {
+  return change
 }
 
 /** Leaves out when a session or token was used last, which reading it changes. */
