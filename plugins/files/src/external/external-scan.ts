@@ -65,6 +65,9 @@ export class ExternalScan implements Disposable {
   /** When the node itself removed something, in milliseconds of `performance.now()`, oldest first. */
   readonly #removals = new Map<UserPath, number>()
   #hints = new Set<UserPath>()
+  /** When the first of the hints came that wait, and of those of the run, in milliseconds of `performance.now()`. On a busy node, a run takes minutes. */
+  #hintedSince: number | null = null
+  #runHintedSince: number | null = null
   /** Paths for the next run. While the index is incomplete, it may lack them. */
   #left: Set<UserPath>
   /** Paths of the index where nothing is now. They come last: an entry that was renamed keeps its row. */
@@ -113,6 +116,7 @@ export class ExternalScan implements Disposable {
       this.#throttle.notice(path)
       return false
     }
+    this.#hintedSince ??= performance.now()
     if (this.#hints.size < maxHints) this.#hints.add(path)
     else this.#hints = new Set([this.#mount])
     return true
@@ -127,11 +131,17 @@ export class ExternalScan implements Disposable {
     // Hints for what the node removes are expected, and are no changes of other programs.
     const removed = op === 'delete' ? path : source
     if (removed === undefined) return
-    const now = performance.now()
     this.#removals.delete(removed as UserPath)
-    this.#removals.set(removed as UserPath, now)
+    this.#removals.set(removed as UserPath, performance.now())
+    this.#forgetRemovals()
+  }
+
+  /** Forgets the removals by the node for which no hint is expected, and none waits. */
+  #forgetRemovals(): void {
+    const now = performance.now()
+    const oldest = Math.min(this.#hintedSince ?? now, this.#runHintedSince ?? now) - expectHintMs
     for (const [path, since] of this.#removals) {
-      if (this.#removals.size <= maxRemovals && now - since < expectHintMs) break
+      if (this.#removals.size <= maxRemovals && since >= oldest) return
       this.#removals.delete(path)
     }
   }
@@ -147,6 +157,9 @@ export class ExternalScan implements Disposable {
     this.#left = new Set()
     this.#hints = new Set()
     this.#gone = new Set()
+    this.#runHintedSince = this.#hintedSince
+    this.#hintedSince = null
+    this.#forgetRemovals()
     try {
       const isWhole = scanned[0] === this.#mount
       if (isWhole) await this.#compareKept()
@@ -157,6 +170,9 @@ export class ExternalScan implements Disposable {
     } catch (error) {
       this.#left.add(this.#mount)
       throw error
+    } finally {
+      if (this.#left.size > 0) this.#hintedSince = this.#runHintedSince ?? this.#hintedSince
+      this.#runHintedSince = null
     }
   }
 
@@ -429,10 +445,9 @@ export class ExternalScan implements Disposable {
     })
   }
 
-  /** Whether the node itself has removed a path, or a folder above it, in the last minute. A storage may hint at it several times, and late. */
+  /** Whether the node itself has removed a path, or a folder above it, in the minute before its hint. A storage may hint at it several times, and late. */
   #wasRemovedByNode(path: UserPath): boolean {
-    const isExpected = (since = Number.NEGATIVE_INFINITY) => performance.now() - since < expectHintMs
-    return [path, ...foldersAbove(path)].some((place) => isExpected(this.#removals.get(place)))
+    return [path, ...foldersAbove(path)].some((place) => this.#removals.has(place))
   }
 }
 
