@@ -1,30 +1,9 @@
-import { definePlugin, StorageBackends } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
-import { createSearchNode, put, statusOf, untilComplete } from '../fixtures/search-node.ts'
+import { createFarNode } from '../fixtures/far-storage.ts'
+import { put, statusOf, untilComplete } from '../fixtures/search-node.ts'
 
 /** Readings that were begun, and those whose loop has ended. */
 const readings = { begun: 0, ended: 0 }
-
-/** A storage in memory whose files always have another revision when they are read. */
-const changing = definePlugin({
-  id: 'changing',
-  requires: { backends: StorageBackends },
-  contributes: { own: StorageBackends },
-  setup({ backends, own }) {
-    const memory = backends.get('memory')
-    if (memory === undefined) throw new Error('There is no storage "memory".')
-    const read: typeof memory.read = async (...args) => {
-      const { entry, content } = await memory.read(...args)
-      readings.begun += 1
-      return { entry: { ...entry, revision: 'another' }, content: counted(content) }
-    }
-    const get = (_: object, key: keyof typeof memory) => {
-      const value = key === 'read' ? read : memory[key]
-      return typeof value === 'function' ? value.bind(memory) : value
-    }
-    own.add('changing', new Proxy(memory, { get } as ProxyHandler<typeof memory>))
-  },
-})
 
 async function* counted(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   try {
@@ -35,12 +14,11 @@ async function* counted(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint
 }
 
 test('a file that another program has changed is closed, and tried again later', async (t) => {
-  const node = await createSearchNode({
-    plugins: [changing],
-    config: {
-      plugins: { 'storage-memory': true },
-      storage: { mounts: { '/': 'local', '/far': 'changing' } },
-    },
+  // The files always have another revision when they are read.
+  const node = await createFarNode((read) => async (...args) => {
+    const { entry, content } = await read(...args)
+    readings.begun += 1
+    return { entry: { ...entry, revision: 'another' }, content: counted(content) }
   })
   t.teardown(() => node.stop())
   const ada = await node.signIn()

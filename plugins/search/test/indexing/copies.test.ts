@@ -1,37 +1,14 @@
-import { definePlugin, StorageBackends } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
-import { createSearchNode, put, statusOf, untilComplete } from '../fixtures/search-node.ts'
+import { createFarNode } from '../fixtures/far-storage.ts'
+import { put, statusOf, untilComplete } from '../fixtures/search-node.ts'
 
 /** The paths of the files that were read, in their order. */
 const reads: string[] = []
 
-/** A storage in memory that tells which files are read. */
-const watched = definePlugin({
-  id: 'watched',
-  requires: { backends: StorageBackends },
-  contributes: { own: StorageBackends },
-  setup({ backends, own }) {
-    const memory = backends.get('memory')
-    if (memory === undefined) throw new Error('There is no storage "memory".')
-    const read: typeof memory.read = (...args) => {
-      reads.push(args[0])
-      return memory.read(...args)
-    }
-    const get = (_: object, key: keyof typeof memory) => {
-      const value = key === 'read' ? read : memory[key]
-      return typeof value === 'function' ? value.bind(memory) : value
-    }
-    own.add('watched', new Proxy(memory, { get } as ProxyHandler<typeof memory>))
-  },
-})
-
 test('a copy of a content that failed is hashed, and not tried again', async (t) => {
-  const node = await createSearchNode({
-    plugins: [watched],
-    config: {
-      plugins: { 'storage-memory': true },
-      storage: { mounts: { '/': 'local', '/far': 'watched' } },
-    },
+  const node = await createFarNode((read) => (...args) => {
+    reads.push(args[0])
+    return read(...args)
   })
   t.teardown(() => node.stop())
   const ada = await node.signIn()

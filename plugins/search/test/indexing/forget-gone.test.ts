@@ -1,14 +1,6 @@
-import { definePlugin, StorageBackends } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
-import {
-  createSearchNode,
-  found,
-  put,
-  send,
-  statusOf,
-  until,
-  untilComplete,
-} from '../fixtures/search-node.ts'
+import { createFarNode } from '../fixtures/far-storage.ts'
+import { found, put, send, statusOf, until, untilComplete } from '../fixtures/search-node.ts'
 
 /** Lets reads of files with a name go on when it resolves. */
 const gates = new Map<string, Promise<void>>()
@@ -16,35 +8,12 @@ const gates = new Map<string, Promise<void>>()
 /** The names of files whose reads wait, or have waited. */
 const reached = new Set<string>()
 
-/** A storage in memory whose reads wait. */
-const gated = definePlugin({
-  id: 'gated',
-  requires: { backends: StorageBackends },
-  contributes: { own: StorageBackends },
-  setup({ backends, own }) {
-    const memory = backends.get('memory')
-    if (memory === undefined) throw new Error('There is no storage "memory".')
-    const read: typeof memory.read = async (...args) => {
-      const name = args[0].split('/').at(-1) ?? ''
-      reached.add(name)
-      await gates.get(name)
-      return memory.read(...args)
-    }
-    const get = (_: object, key: keyof typeof memory) => {
-      const value = key === 'read' ? read : memory[key]
-      return typeof value === 'function' ? value.bind(memory) : value
-    }
-    own.add('gated', new Proxy(memory, { get } as ProxyHandler<typeof memory>))
-  },
-})
-
 test('a file that comes back from the trash while others are extracted is found', async (t) => {
-  const node = await createSearchNode({
-    plugins: [gated],
-    config: {
-      plugins: { 'storage-memory': true },
-      storage: { mounts: { '/': 'local', '/far': 'gated' } },
-    },
+  const node = await createFarNode((read) => async (...args) => {
+    const name = args[0].split('/').at(-1) ?? ''
+    reached.add(name)
+    await gates.get(name)
+    return read(...args)
   })
   t.teardown(() => node.stop())
   const ada = await node.signIn()
