@@ -37,6 +37,9 @@ const maxHints = 20_000
 const maxRemovals = 20_000
 const expectHintMs = 60_000
 
+/** Milliseconds for which an entry that has gone is looked for at the paths of later hints. They tell where it was renamed to. */
+const awaitRenameMs = 500
+
 export interface ExternalScanServices {
   readonly journal: Journal
   readonly mounts: Mounts
@@ -70,16 +73,19 @@ export class ExternalScan implements Disposable {
   #runHintedSince: number | null = null
   /** Paths for the next run. While the index is incomplete, it may lack them. */
   #left: Set<UserPath>
-  /** Paths of the index where nothing is now. They come last: an entry that was renamed keeps its row. */
-  #gone = new Set<UserPath>()
+  readonly #areWatched: boolean
+  /** Paths of the index where nothing is now, and when that was found, in milliseconds of `performance.now()`. */
+  readonly #gone = new Map<UserPath, number>()
   /** In milliseconds of `performance.now()`. */
   #keptComparedAt = Number.NEGATIVE_INFINITY
   readonly #unfollow: () => void
 
-  /** @param turn is held for one page of a folder or one batch of paths, so that users share the disk */
+  /**
+   * @param turn is held for one page of a folder or one batch of paths, so that users share the disk
+   */
   constructor(
     services: ExternalScanServices,
-    { userUuid, mount }: { readonly userUuid: string; readonly mount: UserPath },
+    { userUuid, mount, areWatched }: ScannedFiles,
     tree: IndexTree,
     turn: Mutex,
   ) {
@@ -88,6 +94,7 @@ export class ExternalScan implements Disposable {
     this.#mount = mount
     this.#tree = tree
     this.#turn = turn
+    this.#areWatched = areWatched
     this.#left = new Set([mount])
     this.#unfollow = services.running.follow(userUuid, (change) => this.#notice(change))
   }
@@ -98,7 +105,11 @@ export class ExternalScan implements Disposable {
 
   /** Milliseconds until the next run has paths to scan; `null` if it has none. */
   get dueInMs(): number | null {
-    return this.#hints.size + this.#left.size > 0 ? 0 : this.#throttle.dueInMs
+    if (this.#hints.size + this.#left.size > 0) return 0
+    const [goneSince = Infinity] = this.#gone.values()
+    const deletedInMs = Math.max(0, goneSince + awaitRenameMs - performance.now())
+    const dueInMs = Math.min(deletedInMs, this.#throttle.dueInMs ?? Infinity)
+    return dueInMs === Infinity ? null : dueInMs
   }
 
   /** Whether the index has all entries. */
@@ -156,7 +167,7 @@ export class ExternalScan implements Disposable {
     const scanned = outermost([...this.#left, ...this.#hints, ...this.#throttle.takeDue()])
     this.#left = new Set()
     this.#hints = new Set()
-    this.#gone = new Set()
+    const goneUntil = this.#areWatched ? performance.now() - awaitRenameMs : Infinity
     this.#runHintedSince = this.#hintedSince
     this.#hintedSince = null
     this.#forgetRemovals()
@@ -165,7 +176,7 @@ export class ExternalScan implements Disposable {
       if (isWhole) await this.#compareKept()
       const mount = folderIn(this.#mount, null)
       await this.#walk(isWhole ? [mount] : await this.#check(scanned, { areHinted: true }))
-      await this.#walk(await this.#check([...this.#gone], { areGone: true }))
+      await this.#walk(await this.#check(this.#takeGone(goneUntil), { areGone: true }))
       if (this.#left.size === 0 && (isWhole || !this.#tree.isComplete)) await this.#tree.complete()
     } catch (error) {
       this.#left.add(this.#mount)
@@ -174,6 +185,17 @@ export class ExternalScan implements Disposable {
       if (this.#left.size > 0) this.#hintedSince = this.#runHintedSince ?? this.#hintedSince
       this.#runHintedSince = null
     }
+  }
+
+  #noticeGone(path: UserPath): void {
+    if (!this.#gone.has(path)) this.#gone.set(path, performance.now())
+  }
+
+  /** Takes the paths that count as deleted now. They come after all renames: an entry that was renamed keeps its row. */
+  #takeGone(until: number): UserPath[] {
+    const taken = [...this.#gone].flatMap(([path, since]) => (since <= until ? [path] : []))
+    for (const path of taken) this.#gone.delete(path)
+    return taken
   }
 
   /** Compares what is kept, unless that was done lately: only the node itself changes it. */
@@ -233,7 +255,7 @@ export class ExternalScan implements Disposable {
     }
     const gone = [...known.keys()].map((name) => childOf(folder, name))
     if (!this.#tree.isComplete) return [...found, ...(await this.#check(gone))]
-    for (const path of gone) this.#gone.add(path)
+    for (const path of gone) this.#noticeGone(path)
     return found
   }
 
@@ -351,7 +373,7 @@ export class ExternalScan implements Disposable {
     await this.#put(differing.filter(isUnknown))
     const changed = differing.filter((each) => !isUnknown(each))
     const later = changed.filter(({ before, entry }) => before !== null && entry === null && !areGone)
-    for (const { path } of later) this.#gone.add(path)
+    for (const { path } of later) this.#noticeGone(path)
     const allowed = changed.filter((each) => !later.includes(each) && this.#throttle.allows(each.path))
     for (const one of allowed.filter(({ before }) => before === null)) await this.#recordRename(one, locked)
     const left: ChangeIntent[] = []
@@ -449,6 +471,14 @@ export class ExternalScan implements Disposable {
   #wasRemovedByNode(path: UserPath): boolean {
     return [path, ...foldersAbove(path)].some((place) => this.#removals.has(place))
   }
+}
+
+/** The files of a user on one mount. */
+export interface ScannedFiles {
+  readonly userUuid: string
+  readonly mount: UserPath
+  /** Whether hints tell their changes. */
+  readonly areWatched: boolean
 }
 
 /** A folder to compare. */

@@ -8,7 +8,7 @@ import {
 } from '@nodekeep/plugin-sdk'
 import { withStorageLimit } from '../mounts/storage-limit.ts'
 import { type UserPath, userPath } from '../paths/user-path.ts'
-import { ExternalScan, type ExternalScanServices } from './external-scan.ts'
+import { ExternalScan, type ExternalScanServices, type ScannedFiles } from './external-scan.ts'
 import { IndexTree } from './index-tree.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
@@ -291,7 +291,8 @@ export class ExternalScans {
     followed.scan?.[Symbol.dispose]()
     const tree = await this.#treeOf(userUuid, mount)
     followed.storageId = storageId
-    followed.scan = backend.watch === undefined && tree.isComplete ? null : this.#scan(userUuid, mount, tree)
+    const areWatched = backend.watch !== undefined
+    followed.scan = !areWatched && tree.isComplete ? null : this.#scan({ userUuid, mount, areWatched }, tree)
     return followed.scan
   }
 
@@ -300,10 +301,10 @@ export class ExternalScans {
     return IndexTree.open(journal, { userUuid, mount, storage: mounts.storageAt(mount) })
   }
 
-  #scan(userUuid: string, mount: UserPath, tree: IndexTree, signal = this.#services.signal): ExternalScan {
-    const turn = this.#turns.get(mount) ?? new Mutex()
-    this.#turns.set(mount, turn)
-    return new ExternalScan({ ...this.#services, signal }, { userUuid, mount }, tree, turn)
+  #scan(files: ScannedFiles, tree: IndexTree, signal = this.#services.signal): ExternalScan {
+    const turn = this.#turns.get(files.mount) ?? new Mutex()
+    this.#turns.set(files.mount, turn)
+    return new ExternalScan({ ...this.#services, signal }, files, tree, turn)
   }
 
   /** Asks a storage whose files it has, and lets the index follow it. */
@@ -402,7 +403,7 @@ export class ExternalScans {
     await this.#identify(mount, signal)
     const tree = await this.#treeOf(userUuid, mount)
     if (isFresh(tree)) return true
-    using scan = this.#scan(userUuid, mount, tree, signal)
+    using scan = this.#scan({ userUuid, mount, areWatched: false }, tree, signal)
     for (let runs = 0; runs < 5 && scan.dueInMs === 0; runs += 1) await scan.run()
     return tree.isComplete
   }

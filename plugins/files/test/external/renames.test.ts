@@ -2,9 +2,11 @@ import { link, mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { TestUser } from '@nodekeep/kernel/testing'
+import type { StorageBackend } from '@nodekeep/plugin-sdk'
 import t, { type Test } from 'tap'
 import { captureServices } from '../fixtures/captured-services.ts'
 import { createFilesNode, put } from '../fixtures/files-node.ts'
+import { shakyBackend } from '../fixtures/shaky-backend.ts'
 
 async function start(t: Test, dataFolder?: string) {
   const services = captureServices()
@@ -112,4 +114,36 @@ t.test('entries that are renamed while the node is stopped keep their ids', asyn
   t.strictSame([...after.keys()].sort(), ['/new', '/new/file', '/new/folder', '/new/folder/a'])
   for (const path of ['/file', '/folder', '/folder/a'])
     t.equal(after.get(`/new${path}`), before.get(path), path)
+})
+
+t.test('an entry keeps its id if the hint of its new place comes a scan later', async (t) => {
+  const services = captureServices()
+  const shaky = shakyBackend({ watches: true })
+  const node = await createFilesNode(
+    { mounts: { '/cold': 'shaky' } },
+    { plugins: [services.plugin, shaky.plugin] },
+  )
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  for (const path of ['/cold/file', '/cold/folder/in', '/cold/removed']) await put(ada, path, path)
+  await services.changes.follow(ada.user.uuid)
+  await services.untilIndexed(ada)
+  const before = await idsOf(services, ada)
+  const memory = services.backends.get('memory') as Required<StorageBackend>
+  const at = (name: string) => `/${ada.user.uuid}/${name}`
+  const scanned = Promise.withResolvers<void>()
+  shaky.beforeStat = async () => scanned.resolve()
+  await memory.move(at('file'), at('new'))
+  await memory.move(at('folder'), at('other'))
+  await memory.remove(at('removed'))
+  for (const name of ['file', 'folder', 'removed']) shaky.hint(at(name))
+  await scanned.promise
+  for (const name of ['new', 'other']) shaky.hint(at(name))
+  let after = before
+  while (['file', 'folder', 'removed'].some((name) => after.has(`/cold/${name}`))) {
+    await delay(20)
+    after = await idsOf(services, ada)
+  }
+  t.equal(after.get('/cold/new'), before.get('/cold/file'))
+  t.equal(after.get('/cold/other/in'), before.get('/cold/folder/in'))
 })
