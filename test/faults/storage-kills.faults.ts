@@ -103,6 +103,24 @@ async function readBucket(s3: S3, { uuid }: Session): Promise<Disk> {
   return found
 }
 
+/**
+ * Returns the folders that the server lists although there is no key in them. If a gateway of Ceph is killed while it stores or removes a key,
+ * the next one hides the key, but lists its folder for two minutes.
+ */
+async function foldersWithoutKeys(s3: S3, { uuid }: Session, disk: Disk): Promise<string[]> {
+  const withoutKeys: string[] = []
+  const folders = ['/']
+  for (const folder of folders) {
+    const page = await s3.listObjectsV2({ Bucket: bucket, Prefix: `${uuid}${folder}`, Delimiter: '/' })
+    for (const { Prefix = '' } of page.CommonPrefixes ?? []) {
+      const path = Prefix.slice(uuid.length)
+      if (disk.has(path.slice(0, -1))) folders.push(path)
+      else withoutKeys.push(path.slice(0, -1))
+    }
+  }
+  return withoutKeys
+}
+
 /** Checks that every answered change is complete, and nothing is lost of the other ones. */
 async function check(
   node: FilesProcess,
@@ -128,11 +146,10 @@ async function check(
     }
     checkHalfDone(trees, unanswered.change)
   }
-  await checkAgreement(
-    node,
-    disk,
-    clients.flatMap((client) => client.leftoverParents),
-  )
+  const leftovers = clients.flatMap((client) => client.leftoverParents)
+  const withoutKeys = await foldersWithoutKeys(s3, node.session, disk)
+  if (withoutKeys.length > 0) round.log(`without keys: ${withoutKeys}`)
+  await checkAgreement(node, disk, leftovers, withoutKeys)
 }
 
 function hashed(tree: readonly (readonly [string, string | null])[]): Tree {
