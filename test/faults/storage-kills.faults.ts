@@ -114,8 +114,13 @@ async function foldersWithoutKeys(s3: S3, { uuid }: Session, disk: Disk): Promis
     const page = await s3.listObjectsV2({ Bucket: bucket, Prefix: `${uuid}${folder}`, Delimiter: '/' })
     for (const { Prefix = '' } of page.CommonPrefixes ?? []) {
       const path = Prefix.slice(uuid.length)
-      if (disk.has(path.slice(0, -1))) folders.push(path)
-      else withoutKeys.push(path.slice(0, -1))
+      if (disk.has(path.slice(0, -1))) {
+        folders.push(path)
+        continue
+      }
+      const { Contents = [] } = await s3.listObjectsV2({ Bucket: bucket, Prefix })
+      assert.deepEqual(Contents, [], `${path} has keys that the whole listing has not`)
+      withoutKeys.push(path.slice(0, -1))
     }
   }
   return withoutKeys
@@ -127,6 +132,7 @@ async function check(
   clients: readonly FilesClient[],
   { s3 }: Stand,
   round: Round,
+  wasServerKilled: boolean,
 ): Promise<void> {
   await settled(node, round.signal)
   const disk = await readBucket(s3, node.session)
@@ -147,8 +153,7 @@ async function check(
     checkHalfDone(trees, unanswered.change)
   }
   const leftovers = clients.flatMap((client) => client.leftoverParents)
-  const withoutKeys = await foldersWithoutKeys(s3, node.session, disk)
-  if (withoutKeys.length > 0) round.log(`without keys: ${withoutKeys}`)
+  const withoutKeys = wasServerKilled ? await foldersWithoutKeys(s3, node.session, disk) : []
   await checkAgreement(node, disk, leftovers, withoutKeys)
 }
 
@@ -207,7 +212,7 @@ async function play(dataFolder: string, server: S3Server, round: Round): Promise
     round.log(
       `${kill.name}: ${clients.reduce((sum, { answered }) => sum + answered, 0)} changes were answered`,
     )
-    await check(node, clients, stand, round)
+    await check(node, clients, stand, round, kill === killServer)
     await node.stop()
     await checkUploads(stand, round)
   } finally {

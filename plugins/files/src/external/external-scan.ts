@@ -193,9 +193,11 @@ export class ExternalScan implements Disposable {
 
   /** Takes the paths that count as deleted now. They come after all renames: an entry that was renamed keeps its row. */
   #takeGone(until: number): UserPath[] {
-    const taken = [...this.#gone].flatMap(([path, since]) => (since <= until ? [path] : []))
-    for (const path of taken) this.#gone.delete(path)
-    return taken
+    const outer = outermost([...this.#gone.keys()])
+    const due = new Set([...this.#gone].flatMap(([path, since]) => (since <= until ? [path] : [])))
+    for (const path of due) this.#gone.delete(path)
+    // A folder that is gone takes all that was in it with it.
+    return outer.filter((path) => due.has(path))
   }
 
   /** Compares what is kept, unless that was done lately: only the node itself changes it. */
@@ -342,6 +344,7 @@ export class ExternalScan implements Disposable {
       await concurrently(paths, statsAtOnce, async (path) => {
         const entry = await mounts.entryAt(userUuid, path)
         found.set(path, { path, entry, before: await this.#tree.get(path) })
+        if (entry !== null) this.#gone.delete(path)
       })
       const inOrder = paths.flatMap((path) => found.get(path) ?? [])
       const differing = inOrder.filter(({ path, before, entry }) => {

@@ -514,6 +514,28 @@ t.test(
   },
 )
 
+t.test('a folder that is found gone after what was in it is one deletion', async (t) => {
+  const shaky = shakyBackend({ watches: true })
+  const { node, memory } = await startShaky(t, shaky)
+  const ada = await node.signIn()
+  await put(ada, '/cold/folder/in', 'x')
+  const { cursor } = await page(ada)
+  const folder = `/${ada.user.uuid}`
+  await memory.remove(`${folder}/folder`)
+  const scanned = Promise.withResolvers<void>()
+  shaky.beforeStat = async () => scanned.resolve()
+  shaky.hint(`${folder}/folder/in`)
+  await scanned.promise
+  shaky.hint(`${folder}/folder`)
+  await untilChanges(ada, cursor, 'delete /cold/folder by disk')
+  await memory.makeDirectory(`${folder}/last`)
+  shaky.hint(`${folder}/last`)
+  t.strictSame(await untilChanges(ada, cursor, 'mkdir /cold/last by disk'), [
+    'delete /cold/folder by disk',
+    'mkdir /cold/last by disk',
+  ])
+})
+
 t.test('late and repeated hints of what the node moved or deleted give no rows', async (t) => {
   const shaky = shakyBackend({ watches: true })
   const { node, memory } = await startShaky(t, shaky)
