@@ -80,9 +80,7 @@ export class ExternalScan implements Disposable {
   #keptComparedAt = Number.NEGATIVE_INFINITY
   readonly #unfollow: () => void
 
-  /**
-   * @param turn is held for one page of a folder or one batch of paths, so that users share the disk
-   */
+  /** @param turn is held for one page of a folder or one batch of paths, so that users share the disk */
   constructor(
     services: ExternalScanServices,
     { userUuid, mount, areWatched }: ScannedFiles,
