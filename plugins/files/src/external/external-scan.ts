@@ -68,7 +68,7 @@ export class ExternalScan implements Disposable {
   /** When the node itself removed something, in milliseconds of `performance.now()`, oldest first. */
   readonly #removals = new Map<UserPath, number>()
   #hints = new Set<UserPath>()
-  /** When the first of the hints came that wait, and of those of the run, in milliseconds of `performance.now()`. On a busy node, a run takes minutes. */
+  /** When the first hint came that waits, and the first that the run follows, in milliseconds of `performance.now()`. A run may take minutes. */
   #hintedSince: number | null = null
   #runHintedSince: number | null = null
   /** Paths for the next run. While the index is incomplete, it may lack them. */
